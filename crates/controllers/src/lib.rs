@@ -1,0 +1,1 @@
+//! The built-in Kubernetes controllers on evenkeel: Deployment, ReplicaSet, Namespace, ServiceAccount.

@@ -1,0 +1,1 @@
+//! Leader election on a Kubernetes Lease with fencing, interoperable with client-go.

@@ -1,0 +1,1 @@
+//! Level-triggered control loops for Kubernetes: Manager, Controller, Reconciler, cached client, probes and metrics.

@@ -1,0 +1,1 @@
+//! A recorder for Kubernetes events that correlates, bounds and never blocks.

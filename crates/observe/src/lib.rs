@@ -1,0 +1,1 @@
+//! Metric descriptors and the sink trait that the evenkeel crates report through.

@@ -1,0 +1,1 @@
+//! Backoff, jitter, token buckets and seeded randomness as pure state machines: the time is an argument.

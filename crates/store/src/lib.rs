@@ -1,0 +1,1 @@
+//! Reflectors, snapshot stores with indexes and shared informers for Kubernetes objects.

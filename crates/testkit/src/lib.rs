@@ -1,0 +1,1 @@
+//! Simulated nodes for testing Kubernetes controllers without kubelets.

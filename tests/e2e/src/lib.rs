@@ -1,0 +1,1 @@
+//! End-to-end scenarios, each run on the embedded server and on a real one.
