@@ -1,0 +1,149 @@
+//! One blanket bridge: every `kube_core::Resource` is an [`Object`] here.
+//!
+//! Such types never implement the traits by hand. This is the only place below the facade
+//! that knows kube-core and k8s-openapi.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference as KubeOwner};
+
+use crate::{
+    ApiResource, Complete, MetaView, Object, OwnerView, Resource, ResourceVersion, Scope, Timestamp,
+};
+
+impl<K: kube_core::Resource> Object for K {
+    type Meta = ObjectMeta;
+
+    fn metadata(&self) -> &ObjectMeta {
+        self.meta()
+    }
+}
+
+impl<K> Resource for K
+where
+    K: kube_core::Resource<DynamicType = ()>,
+    K::Scope: StaticScope,
+{
+    fn api_resource() -> ApiResource {
+        let own = |text: std::borrow::Cow<'_, str>| text.into_owned().into();
+        ApiResource {
+            group: own(K::group(&())),
+            version: own(K::version(&())),
+            kind: own(K::kind(&())),
+            plural: own(K::plural(&())),
+            scope: K::Scope::SCOPE,
+        }
+    }
+}
+
+// A metadata-only type of kube's carries no spec, but neither can it be PUT through a typed
+// client of ours by accident: its dynamic type is not `()` unless the caller says so.
+impl<K: kube_core::Resource<DynamicType = ()>> Complete for K {}
+
+/// The scopes that are known when the program is compiled.
+pub trait StaticScope {
+    /// The scope as a value.
+    const SCOPE: Scope;
+}
+
+impl StaticScope for k8s_openapi::ClusterResourceScope {
+    const SCOPE: Scope = Scope::Cluster;
+}
+
+impl StaticScope for k8s_openapi::NamespaceResourceScope {
+    const SCOPE: Scope = Scope::Namespaced;
+}
+
+impl MetaView for ObjectMeta {
+    fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
+    }
+
+    fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    fn uid(&self) -> Option<&str> {
+        self.uid.as_deref()
+    }
+
+    fn resource_version(&self) -> Option<ResourceVersion> {
+        self.resource_version.as_deref().map(ResourceVersion::parse)
+    }
+
+    fn generation(&self) -> Option<i64> {
+        self.generation
+    }
+
+    fn creation_timestamp(&self) -> Option<Timestamp> {
+        self.creation_timestamp.as_ref().map(|time| time.0.into())
+    }
+
+    fn deletion_timestamp(&self) -> Option<Timestamp> {
+        self.deletion_timestamp.as_ref().map(|time| time.0.into())
+    }
+
+    fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.labels
+            .iter()
+            .flatten()
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.annotations
+            .iter()
+            .flatten()
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
+    fn label(&self, key: &str) -> Option<&str> {
+        self.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn finalizers(&self) -> impl Iterator<Item = &str> {
+        self.finalizers.iter().flatten().map(String::as_str)
+    }
+
+    fn owners(&self) -> impl Iterator<Item = OwnerView<'_>> {
+        self.owner_references.iter().flatten().map(view)
+    }
+}
+
+fn view(owner: &KubeOwner) -> OwnerView<'_> {
+    OwnerView {
+        api_version: &owner.api_version,
+        kind: &owner.kind,
+        name: &owner.name,
+        uid: &owner.uid,
+        controller: owner.controller.unwrap_or_default(),
+        block_owner_deletion: owner.block_owner_deletion.unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::Deployment;
+    use k8s_openapi::api::core::v1::Node;
+
+    use crate::{MetaView, Object, Resource, Scope};
+
+    #[test]
+    fn k8s_openapi_types_are_resources() {
+        let resource = Deployment::api_resource();
+        assert_eq!(resource.to_string(), "deployments.apps");
+        assert_eq!(resource.scope, Scope::Namespaced);
+        assert_eq!(Node::api_resource().scope, Scope::Cluster);
+        let node: Node = serde_json::from_str(
+            r#"{"metadata":{"name":"n","resourceVersion":"7","deletionTimestamp":"2026-01-01T00:00:00Z"}}"#,
+        )
+        .unwrap();
+        assert_eq!(
+            node.metadata().resource_version().unwrap().as_number(),
+            Some(7)
+        );
+        assert!(node.metadata().is_terminating());
+    }
+}
