@@ -1,0 +1,67 @@
+//! `cargo xtask bench`: figures as ratios of things run in turn.
+
+use clap::Subcommand;
+
+use crate::envtest::{self, Program};
+use crate::shell;
+use crate::workspace::Workspace;
+
+/// What to measure.
+#[derive(clap::Args)]
+pub struct Options {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// One Deployment's whole way, on the embedded server and on the real one
+    /// beside the Go controller manager.
+    Spine {
+        /// How often each side of a ratio is run.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+        /// Only the embedded server's figures.
+        #[arg(long)]
+        embedded_only: bool,
+    },
+}
+
+/// Builds what is measured in the release profile, then measures.
+///
+/// # Errors
+/// A build or a measurement that failed.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let What::Spine {
+        rounds,
+        embedded_only,
+    } = &options.what;
+    let workspace = Workspace::load()?;
+    if !embedded_only {
+        envtest::provide(&[
+            Program::Etcd,
+            Program::KubeApiserver,
+            Program::KubeControllerManager,
+        ])?;
+    }
+    // One command for both, so that they share one build of the dependencies.
+    shell::run(shell::cargo(&workspace.root).args([
+        "build",
+        "--release",
+        "--package",
+        "evenkeel-cli",
+        "--package",
+        "evenkeel-e2e",
+        "--bins",
+    ]))?;
+    let folder = workspace.target.join("release");
+    let mut measure = std::process::Command::new(folder.join("bench-spine"));
+    measure
+        .arg("--rounds")
+        .arg(rounds.to_string())
+        .env("EVENKEEL_BIN", folder.join("evenkeel"));
+    if *embedded_only {
+        measure.arg("--embedded-only");
+    }
+    shell::run(&mut measure)
+}

@@ -1,0 +1,18 @@
+//! Development tasks, run as `cargo xtask <task>`.
+//!
+//! One module a task. [`envtest`] is public because the end-to-end tests find
+//! the real control plane by the same rules that build it.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task talks to the person who runs it"
+)]
+
+pub mod bench;
+pub mod ci;
+pub mod contracts;
+pub mod envtest;
+pub mod layers;
+pub mod release_check;
+mod shell;
+mod workspace;
