@@ -1,1 +1,4 @@
-//! The built-in Kubernetes controllers on evenkeel: Deployment, ReplicaSet, Namespace, ServiceAccount.
+//! c
+mod deployment;
+mod pod;
+mod replicaset;

@@ -1,0 +1,4 @@
+//! replicaset
+#![allow(dead_code)]
+mod rank;
+mod status;

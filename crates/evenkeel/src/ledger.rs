@@ -1,0 +1,196 @@
+//! What a controller has written and its stores have not shown yet.
+//!
+//! A controller that acts on a store that does not hold its own last write yet acts twice:
+//! that is how surplus pods are made (bug client-go B31, kcm K12). The ledger notes the
+//! resource version of each write by the key on whose behalf it was made; the key is held
+//! back until the store of that resource has reached it. Resource versions are only ever
+//! compared within one resource, and a deletion waits for the absence of its UID.
+//!
+//! Pure: events and the time go in, released keys come out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+
+use evenkeel_meta::{ResourceVersion, Uid};
+use evenkeel_pace::Moment;
+
+/// Which of the controller's stores, by position.
+pub(crate) type SourceId = usize;
+
+/// See the [module](self).
+pub(crate) struct Ledger<K> {
+    sources: Vec<Source<K>>,
+    /// Keys with writes not seen yet: how many, and since when the oldest waits.
+    held: HashMap<K, Held>,
+}
+
+struct Source<K> {
+    /// How far the store is.
+    seen: u64,
+    /// Keys that wait for the store to reach a version.
+    versions: BTreeMap<u64, Vec<K>>,
+    /// Keys that wait for an object to be gone.
+    deletions: HashMap<Uid, Vec<K>>,
+}
+
+#[derive(Clone, Copy)]
+struct Held {
+    writes: u32,
+    since: Moment,
+}
+
+impl<K: Clone + Eq + Hash> Ledger<K> {
+    pub(crate) fn new(sources: usize) -> Self {
+        let source = || Source {
+            seen: 0,
+            versions: BTreeMap::new(),
+            deletions: HashMap::new(),
+        };
+        Self {
+            sources: std::iter::repeat_with(source).take(sources).collect(),
+            held: HashMap::new(),
+        }
+    }
+
+    /// `key` made a write that is done when the store of `source` reaches `version`.
+    ///
+    /// A version without an order cannot be waited for; it is not noted.
+    pub(crate) fn wrote(&mut self, source: SourceId, key: &K, version: &ResourceVersion, now: Moment) {
+        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number()) else {
+            return;
+        };
+        if version > source.seen {
+            source.versions.entry(version).or_default().push(key.clone());
+            self.hold(key, now);
+        }
+    }
+
+    /// `key` deleted an object that the store of `source` still shows.
+    pub(crate) fn deleted(&mut self, source: SourceId, key: &K, uid: Uid, now: Moment) {
+        let Some(source) = self.sources.get_mut(source) else {
+            return;
+        };
+        source.deletions.entry(uid).or_default().push(key.clone());
+        self.hold(key, now);
+    }
+
+    /// The store of `source` has reached `version`; answers the keys that no longer wait for anything.
+    pub(crate) fn saw_version(&mut self, source: SourceId, version: &ResourceVersion) -> Vec<K> {
+        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number()) else {
+            return Vec::new();
+        };
+        source.seen = source.seen.max(version);
+        let later = source.versions.split_off(&(version + 1));
+        let reached = std::mem::replace(&mut source.versions, later);
+        self.release(reached.into_values().flatten())
+    }
+
+    /// The object `uid` is gone from the store of `source`; answers the keys that no longer
+    /// wait for anything.
+    pub(crate) fn saw_deletion(&mut self, source: SourceId, uid: &str) -> Vec<K> {
+        let waiting = self.sources.get_mut(source).and_then(|source| source.deletions.remove(uid));
+        self.release(waiting.into_iter().flatten())
+    }
+
+    /// Whether `key` waits for a write to be seen.
+    pub(crate) fn holds(&self, key: &K) -> bool {
+        self.held.contains_key(key)
+    }
+
+    /// Forgets what `key` waits for; answers since when it waited.
+    pub(crate) fn give_up(&mut self, key: &K) -> Option<Moment> {
+        let held = self.held.remove(key)?;
+        for source in &mut self.sources {
+            source.versions.retain(|_, keys| {
+                keys.retain(|other| other != key);
+                !keys.is_empty()
+            });
+            source.deletions.retain(|_, keys| {
+                keys.retain(|other| other != key);
+                !keys.is_empty()
+            });
+        }
+        Some(held.since)
+    }
+
+    fn hold(&mut self, key: &K, now: Moment) {
+        let held = self.held.entry(key.clone()).or_insert(Held { writes: 0, since: now });
+        held.writes += 1;
+    }
+
+    fn release(&mut self, keys: impl Iterator<Item = K>) -> Vec<K> {
+        let mut released = Vec::new();
+        for key in keys {
+            let Some(held) = self.held.get_mut(&key) else {
+                continue;
+            };
+            held.writes -= 1;
+            if held.writes == 0 {
+                self.held.remove(&key);
+                released.push(key);
+            }
+        }
+        released
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Moment = Moment::ZERO;
+
+    fn version(number: u64) -> ResourceVersion {
+        number.into()
+    }
+
+    #[test]
+    fn client_go_b31_a_key_is_held_until_its_last_write_is_seen() {
+        let mut ledger = Ledger::new(2);
+        ledger.wrote(0, &"web", &version(20), START);
+        ledger.wrote(1, &"web", &version(21), START);
+        assert!(ledger.holds(&"web"));
+        assert!(ledger.saw_version(0, &version(19)).is_empty());
+        assert!(ledger.saw_version(0, &version(25)).is_empty(), "the other store is behind");
+        assert_eq!(ledger.saw_version(1, &version(21)), ["web"]);
+        assert!(!ledger.holds(&"web"));
+    }
+
+    #[test]
+    fn versions_of_one_resource_say_nothing_about_another() {
+        let mut ledger = Ledger::new(2);
+        ledger.saw_version(1, &version(100));
+        ledger.wrote(0, &"web", &version(20), START);
+        assert!(ledger.holds(&"web"));
+    }
+
+    #[test]
+    fn a_write_that_was_seen_already_holds_nothing() {
+        let mut ledger = Ledger::new(1);
+        ledger.saw_version(0, &version(20));
+        ledger.wrote(0, &"web", &version(20), START);
+        ledger.wrote(0, &"web", &ResourceVersion::parse("opaque"), START);
+        assert!(!ledger.holds(&"web"));
+    }
+
+    #[test]
+    fn a_deletion_waits_for_the_absence_of_the_uid() {
+        let mut ledger = Ledger::new(1);
+        ledger.deleted(0, &"web", "u1".into(), START);
+        ledger.wrote(0, &"web", &version(5), START);
+        assert!(ledger.saw_version(0, &version(9)).is_empty());
+        assert!(ledger.saw_deletion(0, "u2").is_empty());
+        assert_eq!(ledger.saw_deletion(0, "u1"), ["web"]);
+    }
+
+    #[test]
+    fn giving_up_forgets_every_write_of_the_key_and_no_other() {
+        let mut ledger = Ledger::new(1);
+        ledger.wrote(0, &"a", &version(5), START);
+        ledger.wrote(0, &"b", &version(5), START);
+        ledger.deleted(0, &"a", "u1".into(), START);
+        assert_eq!(ledger.give_up(&"a"), Some(START));
+        assert_eq!(ledger.give_up(&"a"), None);
+        assert_eq!(ledger.saw_version(0, &version(5)), ["b"]);
+    }
+}

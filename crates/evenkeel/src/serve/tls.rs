@@ -1,0 +1,95 @@
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+
+/// A certificate chain and its key for the serving endpoint.
+///
+/// `Debug` shows neither.
+pub struct TlsIdentity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    provider: Arc<CryptoProvider>,
+}
+
+/// The serving certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A file cannot be read, or is no PEM.
+    #[error("{path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: rustls_pki_types::pem::Error,
+    },
+    /// A self-signed certificate cannot be made.
+    #[error("cannot make a self-signed certificate: {0}")]
+    SelfSigned(#[from] rcgen::Error),
+    /// The key and the certificate do not go together, or the provider knows neither.
+    #[error("cannot serve with this certificate: {0}")]
+    Unusable(#[from] rustls::Error),
+}
+
+impl TlsIdentity {
+    /// A fresh self-signed certificate for these names, as kube-controller-manager makes one
+    /// when it is given none.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::SelfSigned`] when a name is no DNS name or address.
+    pub fn self_signed(names: &[&str], provider: Arc<CryptoProvider>) -> Result<Self, TlsError> {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let made = rcgen::generate_simple_self_signed(names)?;
+        Ok(Self {
+            chain: vec![made.cert.der().clone()],
+            key: PrivateKeyDer::Pkcs8(made.signing_key.serialize_der().into()),
+            provider,
+        })
+    }
+
+    /// Certificate chain and key from PEM files.
+    ///
+    /// # Errors
+    ///
+    /// [`TlsError::File`] names the file that cannot be used.
+    pub fn from_pem_files(
+        certificate: &Path,
+        key: &Path,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Self, TlsError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |source| TlsError::File { path, source }
+        };
+        let chain = CertificateDer::pem_file_iter(certificate)
+            .map_err(at(certificate))?
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(at(certificate))?;
+        let key = PrivateKeyDer::from_pem_file(key).map_err(at(key))?;
+        Ok(Self {
+            chain,
+            key,
+            provider,
+        })
+    }
+
+    pub(crate) fn acceptor(&self) -> Result<tokio_rustls::TlsAcceptor, TlsError> {
+        let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(self.chain.clone(), self.key.clone_key())?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config).into())
+    }
+}
+
+impl fmt::Debug for TlsIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TlsIdentity").finish_non_exhaustive()
+    }
+}
