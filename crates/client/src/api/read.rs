@@ -1,0 +1,144 @@
+use evenkeel_meta::Object;
+use http::Method;
+use serde::de::DeserializeOwned;
+
+use super::Api;
+use crate::client::{Outgoing, Subject, idle_limited};
+use crate::error::{DecodeError, Error, Result};
+use crate::list::{List, Page, PageStream, Pager};
+use crate::options::{ListOptions, WatchOptions};
+use crate::transport::Lane;
+use crate::watch::WatchStream;
+
+impl<K: Object + DeserializeOwned> Api<K> {
+    /// One object.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_not_found`] if it is not there.
+    pub async fn get(&self, name: &str) -> Result<K> {
+        let target = self.object(None, name, "")?;
+        let request = self.write_request(Method::GET, target, self.subject("get", name));
+        self.send_for_object(&request).await
+    }
+
+    /// One object, or `None` if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// Everything but "not found".
+    pub async fn get_opt(&self, name: &str) -> Result<Option<K>> {
+        match self.get(name).await {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Everything that the options select: pages are fetched one after the other and joined.
+    ///
+    /// The result has the resource version of the first page; all pages show that state. If
+    /// the continue token expires on the way, one unpaged list is made instead (client-go P2,
+    /// P3). Objects that do not decode are reported in the result; they fail nothing.
+    ///
+    /// # Errors
+    ///
+    /// The first page that fails, fails the list.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops what was fetched.
+    pub async fn list(&self, options: &ListOptions) -> Result<List<K>> {
+        let mut pager = Pager::new(options);
+        let mut list = List::default();
+        loop {
+            let page = match self.list_page(pager.request()).await {
+                Ok(page) => page,
+                Err(error) if pager.starts_anew(&error) => {
+                    list = List::default();
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let more = pager.received(&page.info);
+            list.join(page);
+            if !more {
+                list.paged = pager.was_paged();
+                list.resource_version = pager.into_resource_version();
+                return Ok(list);
+            }
+        }
+    }
+
+    /// One page. The next one starts at its
+    /// [`continue_token`](crate::PageInfo::continue_token).
+    ///
+    /// # Errors
+    ///
+    /// As any request; objects that do not decode are reported in the page.
+    pub async fn list_page(&self, options: &ListOptions) -> Result<Page<K>> {
+        self.stream_page(options).await?.collect_page().await
+    }
+
+    /// One page, object by object as the bytes arrive, so that neither the text of the page
+    /// nor a second copy of its objects is ever in memory.
+    ///
+    /// # Errors
+    ///
+    /// As any request. The stream itself fails if the body breaks off.
+    pub async fn stream_page(&self, options: &ListOptions) -> Result<PageStream<K>> {
+        let mut target = self.collection(None)?;
+        options.write_to(&mut target);
+        let subject = self.subject("list", "");
+        let request = Outgoing::new(Lane::List, Method::GET, target.finish(), subject)
+            .accept(self.view.accept_list());
+        let response = self.client.exchange(&request).await?;
+        let idle = self.client.options().timeouts.body_idle;
+        Ok(PageStream::new(
+            idle_limited(response.into_body(), idle),
+            self.resource.clone(),
+            self.adopt,
+        ))
+    }
+
+    /// Changes as they happen.
+    ///
+    /// The future resolves when the server has accepted the watch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::is_expired`] if the resource version is too old: list again.
+    pub async fn watch(&self, options: &WatchOptions) -> Result<WatchStream<K>> {
+        let mut target = self.collection(None)?;
+        options.write_to(&mut target);
+        let subject = self.subject("watch", "");
+        let request = Outgoing::new(Lane::Watch, Method::GET, target.finish(), subject)
+            .accept(self.view.accept());
+        let response = self.client.exchange(&request).await?;
+        let timeouts = &self.client.options().timeouts;
+        // Servers that choose themselves take an hour at most.
+        let lasting = options
+            .timeout
+            .unwrap_or(std::time::Duration::from_secs(3600));
+        Ok(WatchStream::new(
+            idle_limited(response.into_body(), lasting + timeouts.watch_grace),
+            self.resource.clone(),
+            self.adopt,
+            self.client.options().largest_event,
+        ))
+    }
+
+    pub(super) async fn send_for_object(&self, request: &Outgoing) -> Result<K> {
+        let body = self.client.exchange(request).await?.into_body();
+        let body = self.client.read_whole(request, body).await?;
+        decode(&body, &request.subject)
+    }
+}
+
+/// Decodes a whole body. An answer of 200 may still be a failure (client-go RC9).
+pub(super) fn decode<T: DeserializeOwned>(body: &[u8], subject: &Subject) -> Result<T> {
+    serde_json::from_slice(body).map_err(|error| match crate::client::failure(body) {
+        Some(status) => Error::from(status),
+        None => DecodeError::new(format!("the answer to {subject}"), error).into(),
+    })
+}

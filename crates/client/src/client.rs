@@ -1,0 +1,224 @@
+//! The client handle: what all requests share.
+
+mod exchange;
+mod options;
+mod request;
+mod retry;
+mod status_body;
+mod timeouts;
+mod warning;
+
+pub use self::options::{ClientOptions, Timeouts};
+pub use self::retry::RetryPolicy;
+
+pub(crate) use self::request::{Outgoing, Subject};
+pub(crate) use self::status_body::failure;
+pub(crate) use self::timeouts::{IdleLimited, idle_limited};
+
+use std::error::Error as StdError;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use evenkeel_meta::{ApiResource, DynamicObject, Metadata, Object, Resource};
+use http_body_util::Full;
+use tower_service::Service;
+
+use crate::api::Api;
+use crate::config::{Config, ConnectError};
+use crate::error::Result;
+use crate::transport::{Lane, ReqwestTransport, ServiceTransport, Transport, TransportOptions};
+
+/// A handle to one API server. Cloning is cheap and shares everything.
+///
+/// Typed access goes through [`Api`]: [`all`](Self::all), [`namespaced`](Self::namespaced),
+/// [`dynamic`](Self::dynamic), [`metadata`](Self::metadata), [`projected`](Self::projected).
+///
+/// # Cancel safety
+///
+/// Dropping the future of any request, or a stream, gives the request up. For a write that
+/// was on its way, the server may still have acted.
+#[derive(Clone)]
+pub struct Client {
+    transport: Arc<dyn Transport>,
+    shared: Arc<Shared>,
+}
+
+/// What the `with_*` methods change on a copy.
+#[derive(Clone)]
+struct Shared {
+    options: ClientOptions,
+    limiter: Option<Arc<exchange::Limiter>>,
+    retries: Arc<retry::Jitter>,
+}
+
+impl Client {
+    /// A client over any transport.
+    pub fn new(transport: impl Transport, options: ClientOptions) -> Self {
+        Self {
+            transport: Arc::new(transport),
+            shared: Arc::new(Shared {
+                limiter: None,
+                retries: Arc::new(retry::Jitter::new(options.seed)),
+                options,
+            }),
+        }
+    }
+
+    /// A client over the network, with the defaults for everything that `config` does not say.
+    ///
+    /// Nothing is sent yet: a server that is not there shows with the first request.
+    ///
+    /// # Errors
+    ///
+    /// A [`ConnectError`] that names the entry of the configuration at fault: an unreadable
+    /// certificate, a key that does not fit, a credential kind that is not supported.
+    pub fn connect(config: &Config) -> Result<Self, ConnectError> {
+        Self::connect_with(config, &TransportOptions::default())
+    }
+
+    /// A client over the network, with the transport's limits chosen by the caller.
+    ///
+    /// # Errors
+    ///
+    /// As [`connect`](Self::connect).
+    pub fn connect_with(
+        config: &Config,
+        transport: &TransportOptions,
+    ) -> Result<Self, ConnectError> {
+        let options = ClientOptions::from_config(config)?;
+        let transport = ReqwestTransport::new(config, transport)?;
+        Ok(Self::new(transport, options))
+    }
+
+    /// A client of a `tower_service::Service`: a server in the same process, a `kube::Client`.
+    pub fn from_service<S, B>(service: S) -> Self
+    where
+        S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+        S::Error: Into<Box<dyn StdError + Send + Sync>>,
+        B: http_body::Body + Send + 'static,
+        B::Error: Into<Box<dyn StdError + Send + Sync>>,
+    {
+        Self::new(ServiceTransport::new(service), ClientOptions::default())
+    }
+
+    /// The same client with another `User-Agent`.
+    #[must_use]
+    pub fn with_user_agent(&self, agent: impl Into<String>) -> Self {
+        self.with_options(|options| options.user_agent = agent.into())
+    }
+
+    /// The same client; writes that name no field manager use this one.
+    #[must_use]
+    pub fn with_field_manager(&self, manager: impl Into<String>) -> Self {
+        self.with_options(|options| options.field_manager = Some(manager.into()))
+    }
+
+    /// The same client with other time limits.
+    #[must_use]
+    pub fn with_timeouts(&self, timeouts: Timeouts) -> Self {
+        self.with_options(|options| options.timeouts = timeouts)
+    }
+
+    /// The same client with other rules for trying again.
+    #[must_use]
+    pub fn with_retry(&self, retry: RetryPolicy) -> Self {
+        self.with_options(|options| options.retry = retry)
+    }
+
+    /// The same client, that starts at most `qps` requests a second, and `burst` at once
+    /// after a quiet time. Every clone of the result shares the limit.
+    ///
+    /// Off by default: API priority and fairness is the server's work. Opening a watch is
+    /// not limited, trying it again is (client-go RC1).
+    #[must_use]
+    pub fn with_rate_limit(&self, qps: f64, burst: u32) -> Self {
+        let mut client = self.clone();
+        let shared = Arc::make_mut(&mut client.shared);
+        shared.limiter = Some(Arc::new(exchange::Limiter::new(qps, burst)));
+        client
+    }
+
+    fn with_options(&self, change: impl FnOnce(&mut ClientOptions)) -> Self {
+        let mut client = self.clone();
+        change(&mut Arc::make_mut(&mut client.shared).options);
+        client
+    }
+
+    /// The options in use.
+    #[must_use]
+    pub fn options(&self) -> &ClientOptions {
+        &self.shared.options
+    }
+
+    /// The namespace that the configuration names, or `default`.
+    #[must_use]
+    pub fn default_namespace(&self) -> &str {
+        &self.shared.options.default_namespace
+    }
+
+    /// Objects of a cluster-scoped kind, or of a namespaced one in every namespace.
+    #[must_use]
+    pub fn all<K: Resource>(&self) -> Api<K> {
+        Api::typed(self.clone(), K::api_resource(), None)
+    }
+
+    /// Objects of one namespace.
+    #[must_use]
+    pub fn namespaced<K: Resource>(&self, namespace: &str) -> Api<K> {
+        Api::typed(self.clone(), K::api_resource(), Some(namespace))
+    }
+
+    /// Whole objects of a kind that is known at run time.
+    ///
+    /// Items of a list carry no kind on the wire; they are given that of `resource`.
+    #[must_use]
+    pub fn dynamic(&self, resource: ApiResource, namespace: Option<&str>) -> Api<DynamicObject> {
+        Api::dynamic(self.clone(), resource, namespace)
+    }
+
+    /// Only the metadata of objects of any kind; the server sends nothing else.
+    #[must_use]
+    pub fn metadata(&self, resource: ApiResource, namespace: Option<&str>) -> Api<Metadata> {
+        Api::metadata(self.clone(), resource, namespace)
+    }
+
+    /// Objects of a kind, decoded into any type that takes the fields it wants.
+    #[must_use]
+    pub fn projected<K: Object>(&self, resource: ApiResource, namespace: Option<&str>) -> Api<K> {
+        Api::typed(self.clone(), resource, namespace)
+    }
+
+    /// Sends any request, with this client's credentials, retries and time limits.
+    ///
+    /// The URI is a path with an optional query; scheme and host are filled in. The body of
+    /// the answer is read whole.
+    ///
+    /// # Errors
+    ///
+    /// An error status becomes [`Error::Api`](crate::Error::Api).
+    pub async fn raw(&self, request: http::Request<Bytes>) -> Result<http::Response<Bytes>> {
+        let lane = if request.method() == http::Method::GET {
+            Lane::List
+        } else {
+            Lane::Write
+        };
+        let outgoing = Outgoing::raw(lane, request);
+        let response = self.exchange(&outgoing).await?;
+        let (head, body) = response.into_parts();
+        let body = self.read_whole(&outgoing, body).await?;
+        Ok(http::Response::from_parts(head, body))
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client")
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}

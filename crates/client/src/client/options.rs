@@ -1,0 +1,137 @@
+use std::time::Duration;
+
+use http::Uri;
+
+use super::RetryPolicy;
+use crate::config::{Config, ConnectError};
+use crate::credentials::Credentials;
+
+/// Everything about a [`Client`](crate::Client) that is not its transport.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// Scheme, host and, behind a proxy, a path prefix.
+    pub server: Uri,
+    /// Who is asking.
+    pub credentials: Credentials,
+    /// The namespace for callers that name none.
+    pub default_namespace: String,
+    /// Sent with every request.
+    pub user_agent: String,
+    /// Who writes, unless the write says otherwise.
+    pub field_manager: Option<String>,
+    /// How long to wait for what.
+    pub timeouts: Timeouts,
+    /// When to try again.
+    pub retry: RetryPolicy,
+    /// The largest event that a watch takes, in bytes. Default 16 MiB.
+    pub largest_event: usize,
+    /// Seeds the jitter of retries.
+    pub seed: u64,
+}
+
+/// How long to wait for an answer. Head and body are bounded each on their own, so nothing
+/// hangs for ever and nothing that makes progress is cut (kube-rs D6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// From sending the request to the response head. Default 65 s: kube-apiserver itself
+    /// gives up after 60 s.
+    pub head: Duration,
+    /// The same for a watch, which the server answers at once. Default 30 s.
+    pub watch_head: Duration,
+    /// Between two chunks of a body. Default 30 s.
+    pub body_idle: Duration,
+    /// How much longer than its own timeout a watch may be silent. Default 30 s.
+    pub watch_grace: Duration,
+    /// A bound for one request with all its tries and waits; watches are exempt. Default: none.
+    pub total: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            head: Duration::from_secs(65),
+            watch_head: Duration::from_secs(30),
+            body_idle: Duration::from_secs(30),
+            watch_grace: Duration::from_secs(30),
+            total: None,
+        }
+    }
+}
+
+impl Timeouts {
+    /// With a bound for one request with all its tries and waits.
+    #[must_use]
+    pub fn total(mut self, limit: Duration) -> Self {
+        self.total = Some(limit);
+        self
+    }
+
+    /// With this bound for the response head, of watches too.
+    #[must_use]
+    pub fn head(mut self, limit: Duration) -> Self {
+        self.head = limit;
+        self.watch_head = limit;
+        self
+    }
+}
+
+/// A server in the same process: no credentials, namespace `default`.
+impl Default for ClientOptions {
+    fn default() -> Self {
+        Self::new(Uri::from_static("http://in-process/"))
+    }
+}
+
+impl ClientOptions {
+    /// The defaults for a server at `server`.
+    #[must_use]
+    pub fn new(server: Uri) -> Self {
+        Self {
+            server,
+            credentials: Credentials::none(),
+            default_namespace: "default".into(),
+            user_agent: concat!("evenkeel-client/", env!("CARGO_PKG_VERSION")).into(),
+            field_manager: None,
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
+            largest_event: 16 << 20,
+            seed: 0,
+        }
+    }
+
+    /// What `config` says.
+    ///
+    /// # Errors
+    ///
+    /// If the credentials cannot be obtained, such as from a token file that is not there.
+    pub fn from_config(config: &Config) -> Result<Self, ConnectError> {
+        let mut options = Self::new(config.server().clone());
+        options.credentials = config.credentials()?;
+        options.default_namespace = config.default_namespace().to_owned();
+        options.seed = evenkeel_pace::Rng::from_entropy().next_u64();
+        Ok(options)
+    }
+
+    /// With these credentials.
+    #[must_use]
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = credentials;
+        self
+    }
+
+    /// With these time limits.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// With these rules for trying again.
+    #[must_use]
+    pub fn retry(mut self, retry: RetryPolicy) -> Self {
+        self.retry = retry;
+        self
+    }
+}

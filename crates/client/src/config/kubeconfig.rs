@@ -1,0 +1,179 @@
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as MapEntry;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::ConfigError;
+use crate::credentials::Secret;
+
+/// The kubeconfig files that were read, joined: the first file that defines a name wins, as
+/// a whole (client-go K2).
+#[derive(Debug, Default)]
+pub(super) struct Kubeconfig {
+    pub(super) current_context: String,
+    pub(super) clusters: BTreeMap<String, Entry<Cluster>>,
+    pub(super) users: BTreeMap<String, Entry<User>>,
+    pub(super) contexts: BTreeMap<String, Entry<Context>>,
+    /// The files, for error texts.
+    pub(super) files: Vec<String>,
+}
+
+/// An entry and the file that it is from, against which its paths are resolved (client-go K3).
+#[derive(Debug)]
+pub(super) struct Entry<T> {
+    pub(super) value: T,
+    pub(super) file: Arc<Path>,
+}
+
+impl<T> Entry<T> {
+    /// `kubeconfig FILE: KIND "NAME"`.
+    pub(super) fn origin(&self, kind: &str, name: &str) -> String {
+        format!("{}: {kind} {name:?}", title(&self.file))
+    }
+
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        match self.file.parent() {
+            Some(folder) => folder.join(path),
+            None => path.into(),
+        }
+    }
+}
+
+pub(super) fn title(file: &Path) -> String {
+    if file.as_os_str().is_empty() {
+        "kubeconfig".into()
+    } else {
+        format!("kubeconfig {}", file.display())
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct Cluster {
+    pub(super) server: Option<String>,
+    pub(super) certificate_authority: Option<String>,
+    pub(super) certificate_authority_data: Option<String>,
+    pub(super) insecure_skip_tls_verify: Option<bool>,
+    pub(super) tls_server_name: Option<String>,
+    pub(super) proxy_url: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case", default)]
+pub(super) struct User {
+    pub(super) token: Option<Secret>,
+    #[serde(rename = "tokenFile")]
+    pub(super) token_file: Option<String>,
+    pub(super) username: Option<String>,
+    pub(super) password: Option<Secret>,
+    pub(super) client_certificate: Option<String>,
+    pub(super) client_certificate_data: Option<String>,
+    pub(super) client_key: Option<String>,
+    pub(super) client_key_data: Option<Secret>,
+    pub(super) exec: Option<serde::de::IgnoredAny>,
+    pub(super) auth_provider: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "as")]
+    pub(super) impersonate: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Context {
+    pub(super) cluster: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) namespace: Option<String>,
+}
+
+/// One file as it is written.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "kebab-case", default)]
+struct File {
+    current_context: Option<String>,
+    clusters: Option<Vec<NamedCluster>>,
+    users: Option<Vec<NamedUser>>,
+    contexts: Option<Vec<NamedContext>>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    name: String,
+    #[serde(default)]
+    cluster: Option<Cluster>,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    name: String,
+    #[serde(default)]
+    user: Option<User>,
+}
+
+#[derive(Deserialize)]
+struct NamedContext {
+    name: String,
+    #[serde(default)]
+    context: Option<Context>,
+}
+
+impl Kubeconfig {
+    /// Adds a file behind those that are there already.
+    pub(super) fn add(&mut self, text: &str, path: &Path) -> Result<(), ConfigError> {
+        let file = title(path);
+        let parsed = parse(text).map_err(|reason| ConfigError::Malformed {
+            file: file.clone(),
+            reason,
+        })?;
+        let path: Arc<Path> = path.into();
+        if self.current_context.is_empty() {
+            self.current_context = parsed.current_context.unwrap_or_default();
+        }
+        let clusters = parsed.clusters.into_iter().flatten();
+        let clusters = clusters.map(|named| (named.name, named.cluster.unwrap_or_default()));
+        join(&mut self.clusters, clusters, "clusters", &path)?;
+        let users = parsed.users.into_iter().flatten();
+        let users = users.map(|named| (named.name, named.user.unwrap_or_default()));
+        join(&mut self.users, users, "users", &path)?;
+        let contexts = parsed.contexts.into_iter().flatten();
+        let contexts = contexts.map(|named| (named.name, named.context.unwrap_or_default()));
+        join(&mut self.contexts, contexts, "contexts", &path)?;
+        self.files.push(file);
+        Ok(())
+    }
+
+    /// Whether the files say nothing at all.
+    pub(super) fn is_empty(&self) -> bool {
+        self.clusters.is_empty() && self.users.is_empty() && self.contexts.is_empty()
+    }
+}
+
+fn parse(text: &str) -> Result<File, String> {
+    if text.trim().is_empty() {
+        return Ok(File::default());
+    }
+    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+}
+
+fn join<T>(
+    all: &mut BTreeMap<String, Entry<T>>,
+    named: impl Iterator<Item = (String, T)>,
+    section: &'static str,
+    file: &Arc<Path>,
+) -> Result<(), ConfigError> {
+    let mut seen = std::collections::BTreeSet::new();
+    for (name, value) in named {
+        if !seen.insert(name.clone()) {
+            return Err(ConfigError::DuplicateName {
+                file: title(file),
+                section,
+                name,
+            });
+        }
+        if let MapEntry::Vacant(vacant) = all.entry(name) {
+            let file = Arc::clone(file);
+            vacant.insert(Entry { value, file });
+        }
+    }
+    Ok(())
+}

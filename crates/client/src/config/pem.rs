@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::ConfigError;
+
+/// PEM text, or the file that it is in.
+#[derive(Clone)]
+pub(crate) struct Pem {
+    source: Source,
+    /// The entry that it comes from.
+    origin: Arc<str>,
+}
+
+#[derive(Clone)]
+enum Source {
+    Inline(Arc<[u8]>),
+    File(PathBuf),
+}
+
+impl Pem {
+    pub(crate) fn inline(text: Vec<u8>, origin: &str) -> Self {
+        Self {
+            source: Source::Inline(text.into()),
+            origin: origin.into(),
+        }
+    }
+
+    pub(crate) fn file(path: PathBuf, origin: &str) -> Self {
+        Self {
+            source: Source::File(path),
+            origin: origin.into(),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    pub(crate) fn read(&self) -> Result<Arc<[u8]>, ConfigError> {
+        match &self.source {
+            Source::Inline(text) => Ok(Arc::clone(text)),
+            Source::File(path) => match std::fs::read(path) {
+                Ok(text) => Ok(text.into()),
+                Err(error) => Err(ConfigError::Unreadable {
+                    what: self.origin.to_string(),
+                    path: path.clone(),
+                    reason: error.to_string(),
+                }),
+            },
+        }
+    }
+}
+
+impl std::fmt::Debug for Pem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.source {
+            Source::Inline(_) => f.write_str("[pem]"),
+            Source::File(path) => write!(f, "{path:?}"),
+        }
+    }
+}

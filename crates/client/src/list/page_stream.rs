@@ -1,0 +1,158 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use evenkeel_meta::ApiResource;
+use futures_core::Stream;
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+
+use super::decoder::{Decoder, Step};
+use super::{Page, PageInfo, Undecodable};
+use crate::client::{IdleLimited, failure};
+use crate::error::{DecodeError, Error, Result};
+use crate::peek;
+use crate::transport::{TransportError, TransportErrorKind};
+
+/// The objects of one page, each decoded when its last byte has arrived.
+///
+/// The last item is [`PageItem::End`]; the stream that ends without it failed before.
+///
+/// # Cancel safety
+///
+/// Nothing is lost between two calls of `next`. Dropping the stream gives the request up.
+pub struct PageStream<K> {
+    body: Option<IdleLimited>,
+    decoder: Decoder,
+    resource: Arc<ApiResource>,
+    adopt: fn(&mut K, &ApiResource),
+}
+
+/// What a page consists of.
+#[derive(Clone, Debug)]
+pub enum PageItem<K> {
+    /// An object.
+    Object(K),
+    /// An object that does not decode.
+    Undecodable(Undecodable),
+    /// The end of the page, and what the server says about it. Some servers say it after the objects.
+    End(PageInfo),
+}
+
+impl<K: DeserializeOwned> PageStream<K> {
+    pub(crate) fn new(
+        body: IdleLimited,
+        resource: Arc<ApiResource>,
+        adopt: fn(&mut K, &ApiResource),
+    ) -> Self {
+        Self {
+            body: Some(body),
+            decoder: Decoder::new(),
+            resource,
+            adopt,
+        }
+    }
+
+    /// Reads the rest of the page.
+    ///
+    /// # Errors
+    ///
+    /// If the body breaks off or is no list.
+    pub async fn collect_page(mut self) -> Result<Page<K>> {
+        let mut page = Page {
+            items: Vec::new(),
+            undecodable: Vec::new(),
+            info: PageInfo::default(),
+        };
+        while let Some(item) = self.next().await.transpose()? {
+            match item {
+                PageItem::Object(object) => page.items.push(object),
+                PageItem::Undecodable(object) => page.undecodable.push(object),
+                PageItem::End(info) => page.info = info,
+            }
+        }
+        page.items.shrink_to_fit();
+        Ok(page)
+    }
+
+    fn decode(&mut self, end: usize) -> PageItem<K> {
+        let bytes = &self.decoder.bytes()[..end];
+        let item = match serde_json::from_slice::<K>(bytes) {
+            Ok(mut object) => {
+                (self.adopt)(&mut object, &self.resource);
+                PageItem::Object(object)
+            }
+            Err(error) => PageItem::Undecodable(peek::undecodable(bytes, &self.resource, &error)),
+        };
+        self.decoder.consume(end);
+        item
+    }
+
+    fn finish(&mut self) -> Result<PageItem<K>> {
+        self.body = None;
+        let decoder = std::mem::replace(&mut self.decoder, Decoder::new());
+        if decoder.has_items() {
+            return Ok(PageItem::End(decoder.into_info()));
+        }
+        Err(match failure(decoder.prefix()) {
+            Some(status) => status.into(),
+            None => {
+                let found = match decoder.kind() {
+                    "" => "no list",
+                    kind => kind,
+                };
+                let reason = format!("expected a list, got {found}");
+                DecodeError::new(format!("the answer to list {}", self.resource), reason).into()
+            }
+        })
+    }
+
+    fn fail(&mut self, error: Error) -> Poll<Option<Result<PageItem<K>>>> {
+        self.body = None;
+        Poll::Ready(Some(Err(error)))
+    }
+}
+
+impl<K: DeserializeOwned> Stream for PageStream<K> {
+    type Item = Result<PageItem<K>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if this.body.is_none() {
+                return Poll::Ready(None);
+            }
+            match this.decoder.step() {
+                Ok(Step::Item(end)) => return Poll::Ready(Some(Ok(this.decode(end)))),
+                Ok(Step::End) => return Poll::Ready(Some(this.finish())),
+                Ok(Step::NeedMore) => {}
+                Err(error) => return this.fail(error.into()),
+            }
+            let Some(body) = &mut this.body else {
+                return Poll::Ready(None);
+            };
+            let request = || format!("list {}", this.resource);
+            match ready!(Pin::new(body).poll_next(cx)) {
+                Some(Ok(chunk)) => this.decoder.push(&chunk),
+                Some(Err(error)) => {
+                    let error = error.during(&request());
+                    return this.fail(error.into());
+                }
+                None => {
+                    let kind = TransportErrorKind::Closed;
+                    let error = TransportError::with_detail(kind, "the list broke off");
+                    let error = error.during(&request());
+                    return this.fail(error.into());
+                }
+            }
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for PageStream<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PageStream")
+            .field("resource", &format_args!("{}", self.resource))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,54 @@
+//! The seam between the client and the network.
+
+mod error;
+mod http_error;
+mod reqwest;
+mod service;
+mod tls;
+mod watch_pool;
+
+pub use self::error::{TransportError, TransportErrorKind};
+pub use self::reqwest::{ReqwestTransport, TransportOptions};
+pub use self::service::ServiceTransport;
+
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+
+/// A response body: chunks as they arrive, of any size, cut anywhere.
+pub type ByteStream = BoxStream<'static, Result<Bytes, TransportError>>;
+
+/// Carries one HTTP request to the API server and its answer back.
+///
+/// The client does everything else: paths, credentials, retries, time limits, decoding. A
+/// transport resolves its future as soon as the response *head* is there; the body follows
+/// as a stream. Dropping the future or the stream must give the request up (on HTTP/2:
+/// reset the stream), so that a cancelled watch costs the server nothing.
+///
+/// Implementations here: [`ReqwestTransport`] for the network, [`ServiceTransport`] for any
+/// `tower_service::Service`, such as a server in the same process or a `kube::Client`.
+///
+/// # Errors
+///
+/// An HTTP error status is an answer, not an error. A [`TransportError`] means that there
+/// was no answer, or that its body broke off.
+pub trait Transport: Send + Sync + 'static {
+    /// Sends `request`, whose URI is absolute.
+    fn send(
+        &self,
+        lane: Lane,
+        request: http::Request<Bytes>,
+    ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>>;
+}
+
+/// What a request competes with. Lanes do not share connections, so that a burst of events
+/// or a long list never delays a lease renewal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Long-lived streams.
+    Watch,
+    /// Collections and discovery: large answers.
+    List,
+    /// Everything short: writes, and reads of one object.
+    Write,
+}

@@ -1,0 +1,141 @@
+//! Watch streams.
+
+mod decoder;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use evenkeel_meta::{ApiResource, Metadata, ResourceVersion, Status};
+use futures_core::Stream;
+use serde::de::DeserializeOwned;
+
+use self::decoder::{Decoder, Fault};
+use crate::client::IdleLimited;
+use crate::error::{DecodeError, WatchError};
+
+/// One thing that a watch reports.
+#[derive(Clone, Debug)]
+pub enum WatchEvent<K> {
+    /// An object that was not in the selection before.
+    Added(K),
+    /// An object that changed.
+    Modified(K),
+    /// An object that is gone from the selection, in its last state. Its resource version is
+    /// that of the deletion.
+    Deleted(K),
+    /// Nothing happened up to this version.
+    Bookmark {
+        /// Watch from here after an interruption.
+        resource_version: ResourceVersion,
+        /// Whether the initial events of a watch-list are complete.
+        initial_events_end: bool,
+    },
+    /// An error that the server sends in the stream, such as 410 when the watch has fallen behind.
+    Error(Box<Status>),
+    /// A change of an object that does not decode. The stream goes on.
+    Undecodable {
+        /// What happened to it.
+        change: Change,
+        /// As much of its metadata as could be read.
+        metadata: Arc<Metadata>,
+        /// What is wrong with it.
+        error: DecodeError,
+    },
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// It was not in the selection before.
+    Added,
+    /// It changed.
+    Modified,
+    /// It is gone from the selection.
+    Deleted,
+}
+
+/// The changes of one resource, as a stream of [`WatchEvent`]s.
+///
+/// It ends when the server ends the watch, which every server does after a while: watch
+/// again from the last resource version. It also ends after a [`WatchError`].
+///
+/// # Cancel safety
+///
+/// Nothing is lost between two polls. Dropping the stream ends the watch on the server.
+///
+/// # Cost
+///
+/// An event is decoded straight from the buffer that it arrived in; there is no copy of its
+/// text, and no allocation but those of `K`.
+pub struct WatchStream<K> {
+    /// `None` after the end.
+    body: Option<IdleLimited>,
+    decoder: Decoder,
+    resource: Arc<ApiResource>,
+    adopt: fn(&mut K, &ApiResource),
+}
+
+impl<K: DeserializeOwned> WatchStream<K> {
+    pub(crate) fn new(
+        body: IdleLimited,
+        resource: Arc<ApiResource>,
+        adopt: fn(&mut K, &ApiResource),
+        largest_event: usize,
+    ) -> Self {
+        Self {
+            body: Some(body),
+            decoder: Decoder::new(largest_event),
+            resource,
+            adopt,
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> WatchError {
+        let resource = self.resource.to_string().into();
+        match fault {
+            Fault::Malformed(error) => WatchError::Frame { resource, error },
+            Fault::TooLarge(limit) => WatchError::TooLarge { resource, limit },
+        }
+    }
+}
+
+impl<K: DeserializeOwned> Stream for WatchStream<K> {
+    type Item = Result<WatchEvent<K>, WatchError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            let Some(body) = &mut this.body else {
+                return Poll::Ready(None);
+            };
+            match this.decoder.next(&this.resource, this.adopt) {
+                Ok(Some(event)) => return Poll::Ready(Some(Ok(event))),
+                Ok(None) => {}
+                Err(fault) => {
+                    this.body = None;
+                    return Poll::Ready(Some(Err(this.fault(fault))));
+                }
+            }
+            match ready!(Pin::new(body).poll_next(cx)) {
+                Some(Ok(chunk)) => this.decoder.push(&chunk),
+                Some(Err(error)) => {
+                    this.body = None;
+                    let resource = this.resource.to_string().into();
+                    return Poll::Ready(Some(Err(WatchError::Transport { resource, error })));
+                }
+                // What is left in the buffer is an event that was cut short: the next watch
+                // brings it again.
+                None => this.body = None,
+            }
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for WatchStream<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WatchStream")
+            .field("resource", &format_args!("{}", self.resource))
+            .finish_non_exhaustive()
+    }
+}

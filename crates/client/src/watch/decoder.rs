@@ -1,0 +1,203 @@
+use std::borrow::Cow;
+
+use bytes::{Buf, BytesMut};
+use evenkeel_meta::{ApiResource, ResourceVersion, Status};
+use memchr::memchr;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::{Change, WatchEvent};
+use crate::error::DecodeError;
+use crate::json::ValueEnd;
+use crate::peek;
+
+/// Cuts the bytes of a watch into events and decodes them. Knows no network.
+///
+/// The stream is a sequence of JSON values. API servers write one a line and in one form, so
+/// a line of that form is decoded without looking for its end first; if that fails, the exact
+/// way decides what it was.
+pub(super) struct Decoder {
+    buffer: BytesMut,
+    /// How much of the value at the buffer's start has been looked at, and with what result.
+    value: ValueEnd,
+    seen: usize,
+    largest_event: usize,
+}
+
+/// Why a stream cannot go on.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Malformed(DecodeError),
+    TooLarge(usize),
+}
+
+impl Decoder {
+    pub(super) fn new(largest_event: usize) -> Self {
+        Self {
+            buffer: BytesMut::new(),
+            value: ValueEnd::default(),
+            seen: 0,
+            largest_event,
+        }
+    }
+
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+    }
+
+    /// The next event, if its bytes are all there.
+    pub(super) fn next<K: DeserializeOwned>(
+        &mut self,
+        resource: &ApiResource,
+        adopt: fn(&mut K, &ApiResource),
+    ) -> Result<Option<WatchEvent<K>>, Fault> {
+        if self.seen == 0
+            && let Some(end) = memchr(b'\n', &self.buffer)
+            && let Some((kind, object)) = usual_form(&self.buffer[..end])
+            && let Ok(mut event) = decode(kind, object)
+        {
+            complete(&mut event, resource, adopt);
+            self.consume(end + 1);
+            return Ok(Some(event));
+        }
+        let Some(end) = self.value_end()? else {
+            return Ok(None);
+        };
+        let event = exact(&self.buffer[..end], resource, adopt).map_err(Fault::Malformed)?;
+        self.consume(end);
+        Ok(Some(event))
+    }
+
+    fn value_end(&mut self) -> Result<Option<usize>, Fault> {
+        let end = self.value.find(&self.buffer[self.seen..]);
+        let end = end.map(|more| self.seen + more);
+        if end.unwrap_or(self.buffer.len()) > self.largest_event {
+            return Err(Fault::TooLarge(self.largest_event));
+        }
+        if end.is_none() {
+            self.seen = self.buffer.len();
+        }
+        Ok(end)
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.buffer.advance(length);
+        self.value = ValueEnd::default();
+        self.seen = 0;
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Change(Change),
+    Bookmark,
+    Error,
+}
+
+impl Kind {
+    fn parse(text: &[u8]) -> Option<Self> {
+        Some(match text {
+            b"ADDED" => Self::Change(Change::Added),
+            b"MODIFIED" => Self::Change(Change::Modified),
+            b"DELETED" => Self::Change(Change::Deleted),
+            b"BOOKMARK" => Self::Bookmark,
+            b"ERROR" => Self::Error,
+            _ => return None,
+        })
+    }
+}
+
+/// Takes `{"type":"ADDED","object":…}` apart.
+fn usual_form(line: &[u8]) -> Option<(Kind, &[u8])> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let (kind, rest) = rest.split_at(memchr(b'"', rest)?);
+    let kind = Kind::parse(kind)?;
+    let object = rest.strip_prefix(b"\",\"object\":")?.strip_suffix(b"}")?;
+    Some((kind, object))
+}
+
+fn decode<K: DeserializeOwned>(
+    kind: Kind,
+    object: &[u8],
+) -> Result<WatchEvent<K>, serde_json::Error> {
+    Ok(match kind {
+        Kind::Change(Change::Added) => WatchEvent::Added(serde_json::from_slice(object)?),
+        Kind::Change(Change::Modified) => WatchEvent::Modified(serde_json::from_slice(object)?),
+        Kind::Change(Change::Deleted) => WatchEvent::Deleted(serde_json::from_slice(object)?),
+        Kind::Bookmark => bookmark(object)?,
+        Kind::Error => WatchEvent::Error(Box::new(serde_json::from_slice::<Status>(object)?)),
+    })
+}
+
+/// The annotation of the bookmark that ends the initial events of a watch-list (client-go WL4).
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+fn bookmark<K>(object: &[u8]) -> Result<WatchEvent<K>, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Version,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Version {
+        resource_version: ResourceVersion,
+        #[serde(default)]
+        annotations: Option<std::collections::BTreeMap<String, String>>,
+    }
+    let Object { metadata } = serde_json::from_slice(object)?;
+    let marks = metadata.annotations.unwrap_or_default();
+    Ok(WatchEvent::Bookmark {
+        resource_version: metadata.resource_version,
+        initial_events_end: marks
+            .get(INITIAL_EVENTS_END)
+            .is_some_and(|value| value == "true"),
+    })
+}
+
+/// Decodes one complete value of any form; an object that does not decode is reported as such.
+fn exact<K: DeserializeOwned>(
+    text: &[u8],
+    resource: &ApiResource,
+    adopt: fn(&mut K, &ApiResource),
+) -> Result<WatchEvent<K>, DecodeError> {
+    #[derive(Deserialize)]
+    struct Envelope<'a> {
+        #[serde(borrow, rename = "type")]
+        kind: Cow<'a, str>,
+        #[serde(borrow)]
+        object: &'a RawValue,
+    }
+    let what = "a watch event";
+    let envelope: Envelope<'_> =
+        serde_json::from_slice(text).map_err(|error| DecodeError::new(what, error))?;
+    let Some(kind) = Kind::parse(envelope.kind.as_bytes()) else {
+        let reason = format!("unknown type {:?}", envelope.kind);
+        return Err(DecodeError::new(what, reason));
+    };
+    let object = envelope.object.get().as_bytes();
+    match (decode(kind, object), kind) {
+        (Ok(mut event), _) => {
+            complete(&mut event, resource, adopt);
+            Ok(event)
+        }
+        (Err(error), Kind::Change(change)) => {
+            let object = peek::undecodable(object, resource, &error);
+            Ok(WatchEvent::Undecodable {
+                change,
+                metadata: object.metadata,
+                error: object.error,
+            })
+        }
+        (Err(error), Kind::Bookmark | Kind::Error) => Err(DecodeError::new(what, error)),
+    }
+}
+
+fn complete<K>(event: &mut WatchEvent<K>, resource: &ApiResource, adopt: fn(&mut K, &ApiResource)) {
+    match event {
+        WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object) => {
+            adopt(object, resource);
+        }
+        _ => {}
+    }
+}
