@@ -1,0 +1,238 @@
+//! A request with its body read, and the options that its query carries.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use evenkeel_meta::{FieldSelector, GroupVersionKind, LabelSelector, Status, StatusCause};
+use http::header::USER_AGENT;
+use http::{HeaderMap, Method};
+
+use super::Query;
+
+/// Who sends a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The user's name.
+    pub user: String,
+    /// The groups that the user belongs to.
+    pub groups: Vec<String>,
+}
+
+impl Identity {
+    /// The identity of in-process callers and of the generated token: it may do everything.
+    #[must_use]
+    pub fn admin() -> Self {
+        Self {
+            user: "kubernetes-admin".into(),
+            groups: vec!["system:masters".into(), "system:authenticated".into()],
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) identity: Identity,
+}
+
+impl Request {
+    /// The name under which the fields that this request sets are recorded.
+    pub(crate) fn field_manager(&self) -> String {
+        if let Some(manager) = self.query.text("fieldManager") {
+            return manager.to_owned();
+        }
+        let agent = self
+            .headers
+            .get(USER_AGENT)
+            .and_then(|value| value.to_str().ok());
+        let name = agent
+            .unwrap_or_default()
+            .split('/')
+            .next()
+            .unwrap_or_default();
+        let end = name
+            .char_indices()
+            .nth(128)
+            .map_or(name.len(), |(at, _)| at);
+        if name.is_empty() {
+            "unknown".to_owned()
+        } else {
+            name[..end].to_owned()
+        }
+    }
+
+    /// Whether to change nothing. Only `All` is known.
+    pub(crate) fn dry_run(&self) -> Result<bool, Status> {
+        let mut dry = false;
+        for value in self.query.all("dryRun").filter(|value| !value.is_empty()) {
+            if value != "All" {
+                return Err(Status::bad_request(format!(
+                    "dryRun: Unsupported value: \"{value}\": supported values: \"All\""
+                )));
+            }
+            dry = true;
+        }
+        Ok(dry)
+    }
+
+    pub(crate) fn is_watch(&self) -> bool {
+        self.query.flag("watch").unwrap_or(false)
+    }
+}
+
+/// How a list's resource version is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VersionMatch {
+    Exact,
+    NotOlderThan,
+}
+
+/// The query of a list or watch.
+#[derive(Debug, Clone)]
+pub(crate) struct ListOptions {
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+    pub(crate) limit: Option<usize>,
+    pub(crate) continue_token: Option<String>,
+    /// `None` when absent or empty: the most recent state.
+    pub(crate) version: Option<u64>,
+    pub(crate) version_match: Option<VersionMatch>,
+    pub(crate) timeout: Option<Duration>,
+}
+
+/// What only a watch asks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WatchOptions {
+    pub(crate) bookmarks: bool,
+    pub(crate) initial_events: Option<bool>,
+}
+
+impl ListOptions {
+    pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
+        let labels = parse_selector(query, "labelSelector")?;
+        let fields = parse_selector(query, "fieldSelector")?;
+        let limit = query.number("limit")?.unwrap_or(0);
+        let version = match query.text("resourceVersion") {
+            None => None,
+            Some(text) => Some(text.parse().map_err(|_| {
+                Status::bad_request(format!(
+                    "resourceVersion: Invalid value: \"{text}\": not a resource version"
+                ))
+            })?),
+        };
+        let version_match = match query.text("resourceVersionMatch") {
+            None => None,
+            Some("Exact") => Some(VersionMatch::Exact),
+            Some("NotOlderThan") => Some(VersionMatch::NotOlderThan),
+            Some(other) => {
+                return Err(refuse(
+                    "resourceVersionMatch",
+                    "FieldValueNotSupported",
+                    &format!(
+                        "Unsupported value: \"{other}\": supported values: \"Exact\", \"NotOlderThan\", \"\""
+                    ),
+                ));
+            }
+        };
+        let options = Self {
+            labels,
+            fields,
+            limit: usize::try_from(limit).ok().filter(|&limit| limit > 0),
+            continue_token: query.text("continue").map(str::to_owned),
+            version,
+            version_match,
+            timeout: query
+                .number("timeoutSeconds")?
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|&seconds| seconds > 0)
+                .map(Duration::from_secs),
+        };
+        Ok(options)
+    }
+
+    /// The rules for a plain list.
+    pub(crate) fn check_list(&self, query: &Query) -> Result<(), Status> {
+        if query.get("sendInitialEvents").is_some() {
+            return Err(forbid(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
+        }
+        let Some(version_match) = self.version_match else {
+            return Ok(());
+        };
+        if self.continue_token.is_some() {
+            return Err(forbid(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden when continue is provided",
+            ));
+        }
+        match (version_match, self.version) {
+            (_, None) => Err(forbid(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )),
+            (VersionMatch::Exact, Some(0)) => Err(forbid(
+                "resourceVersionMatch",
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WatchOptions {
+    pub(crate) fn parse(query: &Query, list: &ListOptions) -> Result<Self, Status> {
+        let options = Self {
+            bookmarks: query.flag("allowWatchBookmarks").unwrap_or(false),
+            initial_events: query.flag("sendInitialEvents"),
+        };
+        match (options.initial_events, list.version_match) {
+            (None, Some(_)) => Err(forbid(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            )),
+            (Some(_), None) => Err(forbid(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            )),
+            (Some(_), Some(VersionMatch::Exact)) => Err(refuse(
+                "resourceVersionMatch",
+                "FieldValueNotSupported",
+                "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"",
+            )),
+            _ => Ok(options),
+        }
+    }
+}
+
+fn parse_selector<S: std::str::FromStr<Err: std::fmt::Display> + Default>(
+    query: &Query,
+    name: &str,
+) -> Result<S, Status> {
+    match query.text(name) {
+        None => Ok(S::default()),
+        Some(text) => text
+            .parse()
+            .map_err(|error| Status::bad_request(format!("{name}: {error}"))),
+    }
+}
+
+fn forbid(field: &str, why: &str) -> Status {
+    refuse(field, "FieldValueForbidden", &format!("Forbidden: {why}"))
+}
+
+fn refuse(field: &str, reason: &str, message: &str) -> Status {
+    let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", "ListOptions");
+    let cause = StatusCause {
+        reason: reason.into(),
+        message: message.into(),
+        field: field.into(),
+    };
+    Status::invalid(&kind, "", vec![cause])
+}

@@ -1,0 +1,80 @@
+//! Stored objects in the shape that a client asked for.
+
+use bytes::Bytes;
+use evenkeel_meta::Status;
+
+use crate::http::{Projection, Query};
+use crate::resources::Resource;
+use crate::storage::Record;
+use crate::table::Printer;
+
+const METADATA_HEAD: &[u8] =
+    br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#;
+
+/// Turns records into what goes on the wire for one request.
+#[derive(Debug)]
+pub(crate) struct Representation {
+    pub(crate) projection: Projection,
+    printer: Option<Printer>,
+}
+
+impl Representation {
+    pub(crate) fn new(
+        resource: &Resource,
+        projection: Projection,
+        query: &Query,
+    ) -> Result<Self, Status> {
+        let printer = match projection {
+            Projection::Table { version } => Some(Printer::new(resource, version, query)?),
+            Projection::Object | Projection::Metadata => None,
+        };
+        Ok(Self {
+            projection,
+            printer,
+        })
+    }
+
+    /// One object, as a GET or a write answers it.
+    pub(crate) fn object(&mut self, record: &Record) -> Result<Bytes, Status> {
+        if let Some(printer) = &mut self.printer {
+            return printer.table(&[record], Some(record.revision()));
+        }
+        Ok(match self.projection {
+            Projection::Metadata => metadata_only(record),
+            _ => record.data().clone(),
+        })
+    }
+
+    /// Appends the object of a watch event.
+    pub(crate) fn append_event(
+        &mut self,
+        out: &mut Vec<u8>,
+        record: &Record,
+    ) -> Result<(), Status> {
+        if let Some(printer) = &mut self.printer {
+            out.extend_from_slice(&printer.table(&[record], Some(record.revision()))?);
+        } else if self.projection == Projection::Metadata {
+            append_metadata(out, record);
+        } else {
+            out.extend_from_slice(record.data());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn printer(&mut self) -> Option<&mut Printer> {
+        self.printer.as_mut()
+    }
+}
+
+/// The object as `PartialObjectMetadata`: its metadata is already encoded.
+pub(crate) fn metadata_only(record: &Record) -> Bytes {
+    let mut out = Vec::with_capacity(METADATA_HEAD.len() + record.metadata_json().len() + 1);
+    append_metadata(&mut out, record);
+    out.into()
+}
+
+pub(crate) fn append_metadata(out: &mut Vec<u8>, record: &Record) {
+    out.extend_from_slice(METADATA_HEAD);
+    out.extend_from_slice(record.metadata_json());
+    out.push(b'}');
+}

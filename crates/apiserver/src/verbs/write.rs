@@ -1,0 +1,309 @@
+//! What creates, updates, patches and deletions share: from a value to a stored record.
+
+use std::sync::Arc;
+
+use evenkeel_meta::{Meta, Status};
+use serde_json::{Map, Value};
+
+use super::Call;
+use crate::fields::{self, Author};
+use crate::http::unsupported;
+use crate::namespaces;
+use crate::object::{as_map, metadata_mut};
+use crate::objectmeta;
+use crate::select::field_values;
+use crate::storage::{Draft, Raced, Record};
+use crate::strategy;
+
+/// How often a write without a resource version is tried again when others get in between.
+pub(super) const ATTEMPTS: usize = 64;
+/// How often another name is generated when one is taken.
+const NAMES: usize = 8;
+
+/// Why a write was not stored.
+pub(super) enum Failure {
+    /// The object changed in between: read it again.
+    Raced,
+    Refused(Status),
+}
+
+impl From<Raced> for Failure {
+    fn from(Raced: Raced) -> Self {
+        Self::Raced
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Self::Refused(status)
+    }
+}
+
+/// A stored write, or what a dry run would have stored.
+pub(super) struct Written {
+    pub(super) record: Arc<Record>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Settings that every write of a call has in common.
+pub(super) struct Write<'a> {
+    call: &'a Call,
+    pub(super) author: Author,
+    pub(super) dry_run: bool,
+    /// Owners' duplicates are reported in other words after a patch.
+    pub(super) is_patch: bool,
+    /// Apply has its own way of recording managers.
+    pub(super) tracks: bool,
+}
+
+impl<'a> Write<'a> {
+    pub(super) fn of(call: &'a Call) -> Result<Self, Status> {
+        Ok(Self {
+            call,
+            author: Author {
+                manager: call.request.field_manager(),
+                subresource: call.subresource,
+                now: call.state.clock.now(),
+            },
+            dry_run: call.request.dry_run()?,
+            is_patch: false,
+            tracks: true,
+        })
+    }
+
+    /// Checks what a client sent as a whole object, and makes it one of this call's type
+    /// and place.
+    pub(super) fn admit(&self, mut object: Value) -> Result<(Value, Vec<String>), Status> {
+        if !object.is_object() {
+            return Err(Status::bad_request("the object provided is not an object"));
+        }
+        check_type(self.call, &mut object)?;
+        let validation = self
+            .call
+            .request
+            .query
+            .text("fieldValidation")
+            .unwrap_or("Warn");
+        let warnings = fields::check(&self.call.resource, &mut object, validation)?;
+        place(self.call, metadata_mut(&mut object))?;
+        Ok((object, warnings))
+    }
+
+    /// Stores a new object. The namespace in the path and the name must be in it already,
+    /// or a base to generate the name from.
+    pub(super) fn create(
+        &self,
+        mut object: Value,
+        mut warnings: Vec<String>,
+    ) -> Result<Written, Status> {
+        let call = self.call;
+        if let Some(namespace) = &call.namespace {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            namespaces::admit(&call.state, &call.resource, namespace, name)?;
+        }
+        if text(&object, "resourceVersion").is_some_and(|version| version != "0") {
+            return Err(Status::failure(
+                500,
+                evenkeel_meta::Reason::Unknown,
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        let generate = text(&object, "name").is_none();
+        for _ in 0..NAMES {
+            if generate && let Some(base) = text(&object, "generateName") {
+                let name = call.state.random.name(base);
+                metadata_mut(&mut object).insert("name".into(), name.into());
+            }
+            let mut new = object.clone();
+            let draft = self.prepare_new(&mut new, &mut warnings)?;
+            let name = draft.meta().name.clone();
+            let key = call.key_of(&name);
+            if self.dry_run {
+                if call.resource.shard.get(&key).is_some() {
+                    return Err(Status::already_exists(&call.group_resource(), &name));
+                }
+                return Ok(written(draft.seal(0), warnings));
+            }
+            match call.resource.shard.put(&key, None, draft) {
+                Ok(record) => return Ok(Written { record, warnings }),
+                Err(Raced) if generate => {}
+                Err(Raced) => return Err(Status::already_exists(&call.group_resource(), &name)),
+            }
+        }
+        let mut status = Status::already_exists(
+            &call.group_resource(),
+            text(&object, "name").unwrap_or_default(),
+        );
+        status.message += ", the server was not able to generate a unique name for the object";
+        Err(status)
+    }
+
+    fn prepare_new(&self, new: &mut Value, warnings: &mut Vec<String>) -> Result<Draft, Status> {
+        let call = self.call;
+        let resource = &call.resource;
+        fields::default(resource, new);
+        objectmeta::begin(
+            metadata_mut(new),
+            call.state.random.uid(),
+            self.author.now,
+            resource.rules.counts_generation,
+        );
+        strategy::prepare_create(&call.state, resource, new)?;
+        warnings.extend(objectmeta::drop_duplicate_owners(
+            metadata_mut(new),
+            self.is_patch,
+        ));
+        fields::validate(resource, new, None)?;
+        objectmeta::validate(&resource.gvk(), metadata_mut(new), None)?;
+        if self.tracks {
+            fields::track(resource, None, new, &self.author);
+        }
+        encode(call, new)
+    }
+
+    /// Stores `new` over `live`, or removes the object when nothing holds it any more.
+    pub(super) fn update(
+        &self,
+        live: &Arc<Record>,
+        live_value: &Value,
+        mut new: Value,
+        mut warnings: Vec<String>,
+    ) -> Result<Written, Failure> {
+        let call = self.call;
+        let resource = &call.resource;
+        let empty = Map::new();
+        let live_meta = live_value
+            .get("metadata")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
+        objectmeta::carry_over(metadata_mut(&mut new), live_meta);
+        fields::default(resource, &mut new);
+        strategy::prepare_update(resource, call.subresource, live_value, &mut new);
+        warnings.extend(objectmeta::drop_duplicate_owners(
+            metadata_mut(&mut new),
+            self.is_patch,
+        ));
+        objectmeta::validate(&resource.gvk(), metadata_mut(&mut new), Some(live_meta))?;
+        fields::validate(resource, &new, Some(live_value))?;
+        if self.tracks {
+            fields::track(resource, Some(live_value), &mut new, &self.author);
+        }
+        let draft = encode(call, &new)?;
+        if self.dry_run {
+            return Ok(written(draft.seal(live.revision()), warnings));
+        }
+        let key = call.key();
+        if nothing_holds(draft.meta(), live.meta(), call, &new) {
+            let record = resource.shard.remove(&key, live.revision(), Some(draft))?;
+            return Ok(Written { record, warnings });
+        }
+        if draft.same_as(live) {
+            return Ok(Written {
+                record: Arc::clone(live),
+                warnings,
+            });
+        }
+        let record = resource.shard.put(&key, Some(live.revision()), draft)?;
+        Ok(Written { record, warnings })
+    }
+}
+
+/// Whether this update completes a deletion.
+fn nothing_holds(new: &Meta, live: &Meta, call: &Call, object: &Value) -> bool {
+    new.finalizers.is_empty()
+        && live.deletion_timestamp.is_some()
+        && live.deletion_grace_period_seconds.unwrap_or(0) == 0
+        && (!call.resource.is("", "namespaces") || namespaces::is_finalized(object))
+}
+
+fn written(record: Record, warnings: Vec<String>) -> Written {
+    Written {
+        record: Arc::new(record),
+        warnings,
+    }
+}
+
+pub(super) fn encode(call: &Call, object: &Value) -> Result<Draft, Status> {
+    Draft::encode(object, field_values(&call.resource, object)).map_err(Status::internal)
+}
+
+/// The object must be of the type that its path says; a missing type is filled in.
+fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
+    let api = &call.resource.api;
+    let expected = [
+        ("apiVersion", api.api_version()),
+        ("kind", api.kind.clone()),
+    ];
+    let fields = as_map(object);
+    for (name, expected) in expected {
+        let sent = fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        if sent.is_empty() {
+            if call.resource.custom {
+                return Err(Status::bad_request(format!(
+                    "Object '{}' is missing",
+                    if name == "kind" { "Kind" } else { "apiVersion" }
+                )));
+            }
+            fields.insert(name.to_owned(), expected.into_owned().into());
+        } else if sent != expected {
+            return Err(Status::bad_request(format!(
+                "the {} in the data ({sent}) does not match the expected {} ({expected})",
+                if name == "kind" {
+                    "kind"
+                } else {
+                    "API version"
+                },
+                if name == "kind" {
+                    "kind"
+                } else {
+                    "API version"
+                },
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The namespace and name must be those of the path; missing ones are filled in.
+fn place(call: &Call, metadata: &mut Map<String, Value>) -> Result<(), Status> {
+    let sent = |metadata: &Map<String, Value>, name: &str| {
+        let text = metadata
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        text.to_owned()
+    };
+    let namespace = sent(metadata, "namespace");
+    match &call.namespace {
+        Some(expected) if !namespace.is_empty() && namespace != *expected => {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        Some(expected) => metadata.insert("namespace".into(), expected.as_str().into()),
+        None => metadata.remove("namespace"),
+    };
+    let name = sent(metadata, "name");
+    match &call.name {
+        Some(expected) if !name.is_empty() && name != *expected => {
+            Err(Status::bad_request(format!(
+                "the name of the object ({name}) does not match the name on the URL ({expected})"
+            )))
+        }
+        Some(expected) => {
+            metadata.insert("name".into(), expected.as_str().into());
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
+    crate::object::meta_text(object, name)
+}
+
+pub(super) fn wrong_patch_type(accepted: &str) -> Status {
+    unsupported(&format!(
+        "the body of the request was in an unknown format - accepted media types include: {accepted}"
+    ))
+}

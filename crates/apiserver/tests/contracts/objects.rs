@@ -1,0 +1,91 @@
+//! Create, read, update.
+
+use serde_json::json;
+
+use crate::harness::{CONFIG_MAPS, Client, PODS, config_map, pod, version};
+
+#[tokio::test(start_paused = true)]
+async fn a_created_object_can_be_read() {
+    let client = Client::new();
+    let created = client.config_map("a").await;
+    assert_eq!(created["metadata"]["namespace"], "default");
+    assert_eq!(created["metadata"]["uid"].as_str().unwrap().len(), 36);
+    assert!(created["metadata"]["creationTimestamp"].is_string());
+    let read = client.get(&format!("{CONFIG_MAPS}/a")).await.ok();
+    assert_eq!(read, created);
+    client
+        .get(&format!("{CONFIG_MAPS}/b"))
+        .await
+        .refused(404, "NotFound");
+    client
+        .post(CONFIG_MAPS, config_map("a"))
+        .await
+        .refused(409, "AlreadyExists");
+    client
+        .post("/api/v1/namespaces/none/configmaps", config_map("a"))
+        .await
+        .refused(404, "NotFound");
+    client.get("/api/v1/nothing").await.refused(404, "NotFound");
+}
+
+#[tokio::test(start_paused = true)]
+async fn kcm_c4_the_server_generates_names() {
+    let client = Client::new();
+    let mut pod = pod("");
+    pod["metadata"] = json!({"generateName": "web-"});
+    let created = client.post(PODS, pod).await.ok();
+    let name = created["metadata"]["name"].as_str().unwrap();
+    assert!(name.starts_with("web-") && name.len() == 9, "{name}");
+    client
+        .post(PODS, json!({"metadata": {}}))
+        .await
+        .refused(422, "Invalid");
+}
+
+#[tokio::test(start_paused = true)]
+async fn g57_a_stale_update_is_a_conflict() {
+    let client = Client::new();
+    let uri = format!("{CONFIG_MAPS}/a");
+    let first = client.config_map("a").await;
+    let mut second = first.clone();
+    second["data"]["a"] = "2".into();
+    let second = client.put(&uri, second).await.ok();
+    assert!(version(&second) > version(&first));
+    let refused = client
+        .put(&uri, first.clone())
+        .await
+        .refused(409, "Conflict");
+    assert_eq!(
+        refused["message"],
+        "Operation cannot be fulfilled on configmaps \"a\": the object has been modified; \
+         please apply your changes to the latest version and try again"
+    );
+    let patch = json!({"metadata": {"resourceVersion": first["metadata"]["resourceVersion"]}, "data": {"a": "3"}});
+    client.merge(&uri, patch).await.refused(409, "Conflict");
+    // Without a resource version it overwrites.
+    client.put(&uri, config_map("a")).await.ok();
+    let wrong_uid = json!({"metadata": {"uid": "X"}});
+    let refused = client
+        .merge(&uri, wrong_uid.clone())
+        .await
+        .refused(422, "Invalid");
+    assert_eq!(refused["details"]["causes"][0]["field"], "metadata.uid");
+    assert!(
+        refused["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("metadata.uid: Invalid value: \"X\": field is immutable")
+    );
+    client.put(&uri, wrong_uid).await.refused(409, "Conflict");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_changes_nothing_writes_nothing() {
+    let client = Client::new();
+    let created = client.config_map("a").await;
+    let again = client
+        .put(&format!("{CONFIG_MAPS}/a"), created.clone())
+        .await
+        .ok();
+    assert_eq!(again, created);
+}
