@@ -1,0 +1,194 @@
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use evenkeel_client::Client;
+use evenkeel_observe::Metrics;
+use evenkeel_pace::Rng;
+use parking_lot::Mutex;
+
+use super::{Elector, Settings};
+use crate::announcement::{Announcement, Announcer};
+use crate::machine::Candidate;
+use crate::metrics::Meters;
+use crate::status::Status;
+use crate::{Clock, FenceCell, InvalidTiming, Timing, unique_identity};
+
+/// More than an election ever sends, so that it never waits for a limit.
+const REQUESTS_PER_SECOND: f64 = 50.0;
+const BURST: u32 = 100;
+
+/// Describes an [`Elector`].
+#[derive(Debug)]
+#[must_use]
+pub struct ElectorBuilder {
+    client: Client,
+    namespace: String,
+    name: String,
+    identity: Option<String>,
+    timing: Timing,
+    margin: Option<Duration>,
+    labels: BTreeMap<String, String>,
+    metrics: Metrics,
+    fence: FenceCell,
+    clock: Clock,
+    announcer: Announcer,
+    join_timeout: Option<Duration>,
+    rng: Rng,
+}
+
+/// A candidate that cannot take part.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No Lease was named.
+    #[error("the lease needs a namespace and a name")]
+    NoLease,
+    /// The identity is empty: the Lease would look free.
+    #[error("the candidate's identity is empty")]
+    NoIdentity,
+    /// The durations would not be safe.
+    #[error(transparent)]
+    Timing(#[from] InvalidTiming),
+}
+
+impl ElectorBuilder {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            namespace: String::new(),
+            name: String::new(),
+            identity: None,
+            timing: Timing::default(),
+            margin: None,
+            labels: BTreeMap::new(),
+            metrics: Metrics::none(),
+            fence: FenceCell::new(),
+            clock: Clock::boot(),
+            announcer: Announcer::default(),
+            join_timeout: None,
+            rng: Rng::from_entropy(),
+        }
+    }
+
+    /// The Lease to lead by. It is created when it is not there; its namespace must exist.
+    pub fn lease(mut self, namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        self.namespace = namespace.into();
+        self.name = name.into();
+        self
+    }
+
+    /// Who this is: unique among all processes, restarted ones included. Default:
+    /// [`unique_identity`].
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// The durations. Default: 15 s, 10 s, 2 s.
+    pub fn timing(mut self, timing: Timing) -> Self {
+        self.timing = timing;
+        self
+    }
+
+    /// How long before the lease runs out the fence closes. Default: lease - renew deadline -
+    /// retry period, so 3 s.
+    ///
+    /// It must cover how much slower this machine's clock may run than a rival's during a
+    /// lease, and how long a write may still travel that was sent at the last moment.
+    pub fn margin(mut self, margin: Duration) -> Self {
+        self.margin = Some(margin);
+        self
+    }
+
+    /// A label to keep on the Lease; others are left alone (client-go L19).
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// Where to report metrics; labelled with the Lease's name.
+    pub fn metrics(mut self, metrics: Metrics) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
+    /// A cell to put each term's fence into, and to empty after it: for a client that lives
+    /// longer than a term.
+    pub fn fence(mut self, cell: FenceCell) -> Self {
+        self.fence = cell;
+        self
+    }
+
+    /// What to measure terms with. Default: [`Clock::boot`]; tests that pause time use
+    /// [`Clock::tokio`].
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Called when this candidate becomes leader, and when it stops. It must not block.
+    pub fn announce(mut self, announce: impl Fn(Announcement) + Send + Sync + 'static) -> Self {
+        self.announcer = Announcer::new(announce);
+        self
+    }
+
+    /// How long [`Elector::run`] waits for the work to end that it told to stop. Default:
+    /// the renew deadline.
+    pub fn join_timeout(mut self, timeout: Duration) -> Self {
+        self.join_timeout = Some(timeout);
+        self
+    }
+
+    /// Draws all jitter from this seed.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.rng = Rng::seeded(seed);
+        self
+    }
+
+    /// The candidate. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the Lease or the identity is not named, or the durations are not safe together.
+    pub fn build(self) -> Result<Elector, BuildError> {
+        if self.namespace.is_empty() || self.name.is_empty() {
+            return Err(BuildError::NoLease);
+        }
+        let identity = self.identity.unwrap_or_else(unique_identity);
+        if identity.is_empty() {
+            return Err(BuildError::NoIdentity);
+        }
+        self.timing.validate()?;
+        let limit = self.timing.lease - self.timing.renew_deadline;
+        let margin = self.margin.unwrap_or_else(|| self.timing.default_margin());
+        if margin >= limit {
+            return Err(InvalidTiming::MarginTooLong { margin, limit }.into());
+        }
+        let agent = format!("{}/leader-election", self.client.options().user_agent);
+        Ok(Elector {
+            settings: Arc::new(Settings {
+                client: self
+                    .client
+                    .with_user_agent(agent)
+                    .with_rate_limit(REQUESTS_PER_SECOND, BURST),
+                meters: Meters::new(&self.metrics, &self.name),
+                candidate: Candidate {
+                    namespace: self.namespace,
+                    name: self.name,
+                    identity: identity.into(),
+                    timing: self.timing,
+                    margin,
+                    labels: self.labels,
+                },
+                clock: self.clock,
+                fence: self.fence,
+                status: Status::new(),
+                announcer: self.announcer,
+                join_timeout: self.join_timeout.unwrap_or(self.timing.renew_deadline),
+                rng: Mutex::new(self.rng),
+                campaigning: AtomicBool::new(false),
+            }),
+        })
+    }
+}

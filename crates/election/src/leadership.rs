@@ -1,0 +1,250 @@
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use evenkeel_pace::Moment;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::driver::{Driver, Turn};
+use crate::elector::{Campaigning, Settings};
+use crate::machine::{Failure, LossCause, Resignation};
+use crate::Fence;
+
+/// What the work of a term needs to know. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct Term {
+    fence: Fence,
+    stop: CancellationToken,
+    transitions: i32,
+    identity: Arc<str>,
+}
+
+impl Term {
+    /// Whether a write may start; closes with the term.
+    #[must_use]
+    pub fn fence(&self) -> &Fence {
+        &self.fence
+    }
+
+    /// Cancelled when the work must stop: the term was lost, or shall be given up.
+    ///
+    /// When it is to be given up, the fence stays open and the Lease is renewed until the
+    /// work has ended, so that it can finish what it has begun.
+    #[must_use]
+    pub fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// How often the Lease had gone from one holder to another when the term began.
+    #[must_use]
+    pub fn transitions(&self) -> i32 {
+        self.transitions
+    }
+
+    /// This candidate's identity.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+}
+
+/// The lead, for as long as it lasts.
+///
+/// A task of its own renews the Lease, so that work that keeps its thread busy cannot
+/// starve the renewals. It belongs to this handle.
+///
+/// Dropping the handle ends the term at once: the fence is sealed, the renewals stop, and
+/// the Lease is left to run out. [`release`](Self::release) gives it back instead, so that
+/// the next candidate need not wait.
+#[must_use = "dropping it ends the term"]
+pub struct Leadership {
+    term: Term,
+    lost: watch::Receiver<Option<LossCause>>,
+    resign: Option<oneshot::Sender<()>>,
+    task: JoinHandle<Resignation>,
+}
+
+impl Leadership {
+    pub(crate) fn begin(
+        driver: Box<Driver>,
+        settings: &Arc<Settings>,
+        campaigning: Campaigning,
+        until: Moment,
+        transitions: i32,
+    ) -> Self {
+        let term = Term {
+            fence: Fence::until(until, settings.clock.clone()),
+            stop: CancellationToken::new(),
+            transitions,
+            identity: Arc::clone(&settings.candidate.identity),
+        };
+        let reign = Reign::begin(settings, &term, campaigning);
+        let (cause, lost) = watch::channel(None);
+        let (resign, resigned) = oneshot::channel();
+        Self {
+            term,
+            lost,
+            resign: Some(resign),
+            task: tokio::spawn(hold(driver, reign, cause, resigned)),
+        }
+    }
+
+    /// What to hand to the work.
+    #[must_use]
+    pub fn term(&self) -> &Term {
+        &self.term
+    }
+
+    /// Whether a write may start; closes with the term.
+    #[must_use]
+    pub fn fence(&self) -> &Fence {
+        &self.term.fence
+    }
+
+    /// Waits until the term is lost. By then the fence is closed and
+    /// [`Term::stop`] cancelled; end the work, then call [`release`](Self::release), for the
+    /// Lease may still name this candidate.
+    ///
+    /// # Cancel safety
+    /// May be dropped and called again; the cause is kept.
+    pub fn lost(&self) -> impl Future<Output = LossCause> + Send + use<> {
+        let mut lost = self.lost.clone();
+        async move {
+            match lost.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(cause)) => cause.clone(),
+                // The runtime is shutting down.
+                _ => LossCause::Abandoned,
+            }
+        }
+    }
+
+    /// Ends the term and gives the Lease back. Call it when the work has been joined: the
+    /// next leader may begin at once.
+    ///
+    /// The fence is sealed first. The Lease is written only if a fresh reading says that
+    /// this candidate still holds it (client-go L13, L14). Takes the renew deadline at most.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the Lease to run out, unless it was given back already.
+    pub async fn release(mut self) -> Resignation {
+        self.term.fence.seal();
+        self.term.stop.cancel();
+        if let Some(resign) = self.resign.take() {
+            // The task is gone only if the runtime is, and then the next line says so.
+            let _ = resign.send(());
+        }
+        (&mut self.task)
+            .await
+            .unwrap_or(Resignation::Failed(Failure::Unanswered))
+    }
+}
+
+impl Drop for Leadership {
+    fn drop(&mut self) {
+        // Sealed here and not only where the task ends, which may be a moment later.
+        self.term.fence.seal();
+        self.term.stop.cancel();
+        self.task.abort();
+    }
+}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leadership")
+            .field("term", &self.term)
+            .field("lost", &*self.lost.borrow())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Renews until the term is lost or given up, then gives the Lease back when told to.
+async fn hold(
+    mut driver: Box<Driver>,
+    mut reign: Reign,
+    cause: watch::Sender<Option<LossCause>>,
+    mut resigned: oneshot::Receiver<()>,
+) -> Resignation {
+    let mut resigning = false;
+    loop {
+        tokio::select! {
+            turn = driver.next() => match turn {
+                Turn::Renewed { fence } => reign.renewed(fence),
+                Turn::Lost(why) => {
+                    reign.end(Some(&why));
+                    cause.send_replace(Some(why));
+                }
+                Turn::Finished(how) => return how,
+                Turn::Elected { .. } => {}
+            },
+            told = &mut resigned, if !resigning => {
+                resigning = true;
+                reign.end(None);
+                if told.is_ok() {
+                    driver.resign();
+                }
+            }
+        }
+    }
+}
+
+/// Everything that says "leading" while a term lasts, and stops saying so however it ends.
+struct Reign {
+    settings: Arc<Settings>,
+    term: Term,
+    ended: bool,
+    /// Lets the next campaign begin.
+    _campaigning: Campaigning,
+}
+
+impl Reign {
+    fn begin(settings: &Arc<Settings>, term: &Term, campaigning: Campaigning) -> Self {
+        settings.status.set_renewed(settings.clock.now());
+        settings.meters.leading.set(1.0);
+        settings.fence.open(&term.fence);
+        settings.announce("became leader");
+        tracing::info!(
+            namespace = settings.candidate.namespace,
+            name = settings.candidate.name,
+            identity = &*term.identity,
+            transitions = term.transitions,
+            "became leader"
+        );
+        Self {
+            settings: Arc::clone(settings),
+            term: term.clone(),
+            ended: false,
+            _campaigning: campaigning,
+        }
+    }
+
+    fn renewed(&self, until: Moment) {
+        self.term.fence.extend(until);
+        self.settings.status.set_renewed(self.settings.clock.now());
+    }
+
+    fn end(&mut self, cause: Option<&LossCause>) {
+        if std::mem::replace(&mut self.ended, true) {
+            return;
+        }
+        self.term.fence.seal();
+        self.settings.fence.close();
+        self.term.stop.cancel();
+        self.settings.status.set_not_leading();
+        self.settings.meters.leading.set(0.0);
+        self.settings.announce("stopped leading");
+        let namespace = &self.settings.candidate.namespace;
+        let name = &self.settings.candidate.name;
+        match cause {
+            Some(cause) => tracing::error!(namespace, name, %cause, "lost the lead"),
+            None => tracing::info!(namespace, name, "gave up the lead"),
+        }
+    }
+}
+
+impl Drop for Reign {
+    fn drop(&mut self) {
+        self.end(None);
+    }
+}
