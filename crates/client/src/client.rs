@@ -8,6 +8,9 @@ mod status_body;
 mod timeouts;
 mod warning;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::options::{ClientOptions, Timeouts};
 pub use self::retry::RetryPolicy;
 
@@ -88,6 +91,15 @@ impl Client {
         let options = ClientOptions::from_config(config)?;
         let transport = ReqwestTransport::new(config, transport)?;
         Ok(Self::new(transport, options))
+    }
+
+    /// A copy whose requests go through a transport around this one's: a fence, a recorder, a fault.
+    #[must_use]
+    pub fn with_transport<T: Transport>(&self, wrap: impl FnOnce(Arc<dyn Transport>) -> T) -> Self {
+        Self {
+            transport: Arc::new(wrap(Arc::clone(&self.transport))),
+            shared: Arc::clone(&self.shared),
+        }
     }
 
     /// A client of a `tower_service::Service`: a server in the same process, a `kube::Client`.

@@ -41,6 +41,16 @@ pub trait Transport: Send + Sync + 'static {
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>>;
 }
 
+impl<T: Transport + ?Sized> Transport for std::sync::Arc<T> {
+    fn send(
+        &self,
+        lane: Lane,
+        request: http::Request<Bytes>,
+    ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
+        (**self).send(lane, request)
+    }
+}
+
 /// What a request competes with. Lanes do not share connections, so that a burst of events
 /// or a long list never delays a lease renewal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
