@@ -1,0 +1,18 @@
+//! The async queue: the machine behind a lock, and the tasks that wait for it.
+
+mod builder;
+mod clock;
+mod drain;
+mod item;
+mod metering;
+mod queue;
+mod shared;
+mod state;
+mod sync;
+mod turn;
+mod waiters;
+
+pub use builder::Builder;
+pub use drain::DrainTimeout;
+pub use item::Item;
+pub use queue::Queue;

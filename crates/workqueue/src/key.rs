@@ -1,0 +1,11 @@
+//! What can be a key.
+
+use std::hash::Hash;
+
+/// What can be a key: anything that can be cloned, compared and hashed.
+///
+/// A key is cloned when it is handed out, so it should be cheap to clone: an integer, an `Arc<str>`, a small struct
+/// of those. Implemented for every type that fits.
+pub trait Key: Clone + Eq + Hash {}
+
+impl<T: Clone + Eq + Hash> Key for T {}

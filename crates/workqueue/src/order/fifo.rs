@@ -1,0 +1,39 @@
+//! First come, first served.
+
+use std::collections::VecDeque;
+
+use crate::{Id, Order};
+
+/// Strictly first come, first served. Priorities are ignored.
+#[derive(Clone, Debug, Default)]
+pub struct Fifo {
+    line: VecDeque<Id>,
+}
+
+impl Fifo {
+    /// An empty line.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl<K> Order<K> for Fifo {
+    fn push(&mut self, id: Id, _key: &K, _priority: i32) {
+        self.line.push_back(id);
+    }
+
+    fn push_first(&mut self, id: Id, _key: &K, _priority: i32) {
+        self.line.push_front(id);
+    }
+
+    fn raise(&mut self, _id: Id, _key: &K, _priority: i32) {}
+
+    fn pop(&mut self) -> Option<Id> {
+        self.line.pop_front()
+    }
+
+    fn shrink(&mut self) {
+        self.line.shrink_to(1024);
+    }
+}
