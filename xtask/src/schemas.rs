@@ -45,11 +45,18 @@ const GROUP_VERSIONS: &[(&str, &str)] = &[
 /// Types of requests and answers that belong to no group version of their own.
 const META_KINDS: &[&str] = &["DeleteOptions", "ObjectMeta", "Status"];
 
-/// Reads the sources of one Kubernetes version (the root of its `k8s.io/kubernetes` module in the
-/// Go module cache, whose staging modules lie beside it) and rewrites the data files.
-pub fn run(kubernetes: &Path) -> Result<()> {
-    let documents = Documents::read(&kubernetes.join("api/openapi-spec/v3"))?;
-    let mut go = GoTypes::new(StagingModules::beside(kubernetes)?);
+/// What to read.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// The root of the `k8s.io/kubernetes` module in the Go module cache; the staging modules of
+    /// the same version lie beside it.
+    kubernetes: PathBuf,
+}
+
+/// Reads the sources of one Kubernetes version and rewrites the data files.
+pub fn run(options: &Options) -> Result<()> {
+    let documents = Documents::read(&options.kubernetes.join("api/openapi-spec/v3"))?;
+    let mut go = GoTypes::new(StagingModules::beside(&options.kubernetes)?);
     let packages = reachable(&documents)?;
     let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/apiserver/data");
     for (package, types) in packages {

@@ -1,0 +1,147 @@
+//! Ownership of what other writes than apply change.
+
+use serde_json::Value;
+
+use super::Writer;
+use super::compare::{Comparison, compare};
+use super::managers::{Manager, Managers, ManagersError, Operation};
+use super::reset;
+use super::set::FieldSet;
+use crate::schema::Schema;
+
+/// Fields that everyone may set and nobody owns.
+const UNOWNED: &[&[&str]] = &[
+    &["apiVersion"],
+    &["kind"],
+    &["metadata"],
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["metadata", "creationTimestamp"],
+    &["metadata", "selfLink"],
+    &["metadata", "uid"],
+    &["metadata", "clusterName"],
+    &["metadata", "generation"],
+    &["metadata", "managedFields"],
+    &["metadata", "resourceVersion"],
+];
+
+pub(super) fn unowned() -> &'static FieldSet {
+    static SET: std::sync::OnceLock<FieldSet> = std::sync::OnceLock::new();
+    SET.get_or_init(|| {
+        let mut set = FieldSet::default();
+        for path in UNOWNED {
+            set.insert_fields(path);
+        }
+        set
+    })
+}
+
+/// Makes the writer the owner of what `new` changes of `live` (`None`: it is created), in
+/// `new`'s `managedFields`.
+///
+/// On the object itself the writer may send `managedFields`; an empty list resets them. An object
+/// that has none is not tracked, but from its creation on or from its first apply.
+pub(crate) fn track_update(schema: &Schema, live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
+    let sent = take_managed_fields(new);
+    let kept = live.and_then(|live| live.pointer("/metadata/managedFields"));
+    let restore = kept.cloned();
+    let managers = match choose(sent, kept, writer.subresource) {
+        Ok(managers) => managers,
+        Err(_) => Managers::default(),
+    };
+    if managers.is_empty() && live.is_some() {
+        return;
+    }
+    match track(schema, live.unwrap_or_else(|| schema.zero()), new, managers, writer) {
+        Ok(managers) => managers.store(new),
+        // A set that cannot be read stays as it is rather than fail the write.
+        Err(_) => put_back(new, restore),
+    }
+}
+
+pub(super) fn track(
+    schema: &Schema,
+    live: &Value,
+    new: &Value,
+    mut managers: Managers,
+    writer: &Writer<'_>,
+) -> Result<Managers, ManagersError> {
+    let comparison: Comparison =
+        compare(schema.root(), live, new).without(&reset::fields(schema, writer.subresource));
+    managers.yield_to(None, &comparison)?;
+    let written = comparison.written().difference(unowned());
+    if !written.is_empty() {
+        let api_version = schema.kind().api_version();
+        let mut own = Manager::new(writer.manager, Operation::Update, &api_version, writer.subresource);
+        let fields = match managers.find(&own) {
+            Some(before) => before.fields()?.union(&written),
+            None => written,
+        };
+        own.set_fields(fields);
+        // The real server forgets the time of a scale.
+        own.time = (writer.subresource != "scale").then(|| writer.now.to_string());
+        managers.replace(own);
+    }
+    managers.cap()?;
+    Ok(managers)
+}
+
+/// Gives `new` the times of `old`'s managers when nothing else differs: that is no change.
+pub(crate) fn keep_times_if_unchanged(old: &Value, new: &mut Value) {
+    let entries = |object: &Value| object.pointer("/metadata/managedFields").and_then(Value::as_array).cloned();
+    let (Some(old_entries), Some(new_entries)) = (entries(old), entries(new)) else { return };
+    if old_entries.len() != new_entries.len() || old_entries == new_entries {
+        return;
+    }
+    let timeless = |entry: &Value| {
+        let mut entry = entry.clone();
+        if let Value::Object(entry) = &mut entry {
+            entry.remove("time");
+        }
+        entry
+    };
+    if old_entries.iter().zip(&new_entries).any(|(old, new)| timeless(old) != timeless(new)) {
+        return;
+    }
+    let Some(place) = new.pointer_mut("/metadata/managedFields") else { return };
+    *place = Value::Array(old_entries);
+    if new != old {
+        if let Some(place) = new.pointer_mut("/metadata/managedFields") {
+            *place = Value::Array(new_entries);
+        }
+    }
+}
+
+/// Removes `managedFields` from an object.
+pub(super) fn take_managed_fields(object: &mut Value) -> Option<Value> {
+    object.get_mut("metadata")?.as_object_mut()?.remove("managedFields")
+}
+
+fn put_back(object: &mut Value, fields: Option<Value>) {
+    if let (Some(Value::Object(metadata)), Some(fields)) = (object.get_mut("metadata"), fields) {
+        metadata.insert("managedFields".to_owned(), fields);
+    }
+}
+
+/// The managers to start from: those that the writer sent, or those of the object.
+fn choose(sent: Option<Value>, kept: Option<&Value>, subresource: &str) -> Result<Managers, ManagersError> {
+    if let (Some(Value::Array(sent)), "") = (sent, subresource) {
+        let is_reset = match sent.as_slice() {
+            [] => true,
+            [entry] => entry.as_object().is_some_and(serde_json::Map::is_empty),
+            _ => false,
+        };
+        if is_reset {
+            return Ok(Managers::default());
+        }
+        if let Ok(managers) = Managers::decode(&sent)
+            && !managers.is_empty()
+        {
+            return Ok(managers);
+        }
+    }
+    match kept {
+        Some(Value::Array(kept)) => Managers::decode(kept),
+        _ => Ok(Managers::default()),
+    }
+}
