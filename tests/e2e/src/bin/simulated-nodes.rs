@@ -1,0 +1,2 @@
+//! Simulated nodes in a process of their own.
+fn main() {}

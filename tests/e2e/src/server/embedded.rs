@@ -1,0 +1,64 @@
+//! `evenkeel apiserver` in a process that ends with the handle.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use evenkeel_client::{Client, Config};
+
+use super::{free_port, ready};
+use crate::poll;
+use crate::process::Process;
+
+const READY: Duration = Duration::from_secs(20);
+
+/// The embedded API server, in memory: what it held ends with it.
+#[derive(Debug)]
+pub struct EmbeddedServer {
+    process: Process,
+    kubeconfig: PathBuf,
+}
+
+impl EmbeddedServer {
+    /// Starts it on a free port and waits until it is ready.
+    ///
+    /// # Errors
+    /// The program cannot be started, or is not ready in time.
+    pub async fn start(folder: &Path, evenkeel: &Path, flags: &[&str]) -> anyhow::Result<Self> {
+        let kubeconfig = folder.join("kubeconfig");
+        let mut command = Command::new(evenkeel);
+        command
+            .arg("apiserver")
+            .arg(format!("--port={}", free_port()?))
+            .arg("--kubeconfig-out")
+            .arg(&kubeconfig)
+            .args(flags);
+        let mut process = Process::start("apiserver", command, folder)?;
+        poll::until(READY, "the server writes its kubeconfig", async || {
+            if let Some(status) = process.try_wait()? {
+                bail!("the server ended at once: {status}");
+            }
+            Ok(kubeconfig.is_file().then_some(()))
+        })
+        .await?;
+        let client = Client::connect(&Config::from_kubeconfig(&kubeconfig, None)?)?;
+        ready(&client, READY).await.context("evenkeel apiserver")?;
+        Ok(Self {
+            process,
+            kubeconfig,
+        })
+    }
+
+    /// The administrator's kubeconfig, as the server wrote it.
+    #[must_use]
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
+    /// The process, for signals and figures.
+    #[must_use]
+    pub fn process(&self) -> &Process {
+        &self.process
+    }
+}

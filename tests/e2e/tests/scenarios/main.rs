@@ -1,0 +1,41 @@
+//! The end-to-end scenarios. `cargo test --package evenkeel-e2e` runs them on
+//! both servers; `-- embedded::` or `-- real::` on one.
+
+mod adoption;
+mod cascade;
+mod guestbook;
+mod leadership;
+mod namespaces;
+mod rollout;
+
+use std::process::ExitCode;
+
+use evenkeel_e2e::scenario;
+
+fn main() -> ExitCode {
+    evenkeel_e2e::trial::main(&[
+        scenario!(BOTH, guestbook::kubectl_takes_it_through_its_life, kubectl),
+        scenario!(BOTH, rollout::a_rolling_update_keeps_its_bounds),
+        scenario!(BOTH, rollout::recreate_ends_the_old_before_the_new),
+        scenario!(BOTH, cascade::background_goes_from_the_top_down, kubectl),
+        scenario!(BOTH, cascade::foreground_goes_from_the_bottom_up, kubectl),
+        scenario!(BOTH, cascade::orphan_leaves_the_rest_alone, kubectl),
+        scenario!(
+            BOTH,
+            adoption::an_orphaned_replica_set_is_adopted_again,
+            kubectl
+        ),
+        scenario!(
+            BOTH,
+            adoption::a_relabelled_pod_is_released_and_replaced,
+            kubectl
+        ),
+        scenario!(BOTH, leadership::a_killed_leader_is_replaced_in_mid_rollout),
+        scenario!(BOTH, leadership::a_stopping_leader_hands_over_at_once),
+        scenario!(
+            REAL,
+            leadership::a_frozen_leader_writes_nothing_when_it_wakes
+        ),
+        scenario!(BOTH, namespaces::fifty_objects_of_ten_kinds_go),
+    ])
+}
