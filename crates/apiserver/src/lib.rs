@@ -38,30 +38,37 @@
 //! An object is encoded once per write; history, watchers and lists share those bytes. A
 //! watcher holds a cursor, not a queue. A write takes one short global lock.
 
+mod apply;
 mod auth;
 mod builder;
 mod clock;
+mod defaults;
 mod deletion;
 mod discovery;
 mod faults;
 mod fields;
 mod http;
+mod listener;
 mod namespaces;
 mod object;
 mod objectmeta;
+mod patch;
 mod random;
 mod represent;
 mod resources;
+mod schema;
 mod select;
 mod server;
 mod storage;
 mod strategy;
 mod subresources;
 mod table;
+mod validation;
 mod verbs;
 
 pub use crate::auth::Tokens;
 pub use crate::builder::Builder;
 pub use crate::faults::{Fault, Faults, Injected, Verb, When};
 pub use crate::http::{Body, BodyError, Identity};
+pub use crate::listener::{ListenError, Listener};
 pub use crate::server::Server;

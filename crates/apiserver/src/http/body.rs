@@ -5,6 +5,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_core::Stream;
+use futures_util::StreamExt;
 use http_body::{Frame, SizeHint};
 
 /// The body of an answer.
@@ -15,8 +16,12 @@ pub struct Body(Inner);
 
 enum Inner {
     Whole(Bytes),
-    Stream(Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>),
+    Stream(Pieces),
+    /// A stream that goes on until somebody ends it.
+    Endless(Pieces),
 }
+
+type Pieces = Pin<Box<dyn Stream<Item = Result<Bytes, BodyError>> + Send>>;
 
 /// The connection was cut in the middle of a body, which only injected faults do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +32,18 @@ pub struct BodyError;
 impl Body {
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Inner::Whole(bytes.into()))
+    }
+
+    pub(crate) fn endless(stream: impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static) -> Self {
+        Self(Inner::Endless(Box::pin(stream)))
+    }
+
+    /// Ends a watch when `end` completes. Other bodies end by themselves.
+    pub(crate) fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Self {
+        match self.0 {
+            Inner::Endless(stream) => Self::endless(stream.take_until(end)),
+            other => Self(other),
+        }
     }
 
     pub(crate) fn stream(
@@ -47,7 +64,7 @@ impl http_body::Body for Body {
         match &mut self.0 {
             Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Inner::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Inner::Stream(stream) => stream.as_mut().poll_next(cx).map_ok(Frame::data),
+            Inner::Stream(stream) | Inner::Endless(stream) => stream.as_mut().poll_next(cx).map_ok(Frame::data),
         }
     }
 
@@ -58,7 +75,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Inner::Stream(_) => SizeHint::default(),
+            Inner::Stream(_) | Inner::Endless(_) => SizeHint::default(),
         }
     }
 }
@@ -67,7 +84,7 @@ impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
             Inner::Whole(bytes) => write!(f, "Body({} bytes)", bytes.len()),
-            Inner::Stream(_) => f.write_str("Body(stream)"),
+            Inner::Stream(_) | Inner::Endless(_) => f.write_str("Body(stream)"),
         }
     }
 }

@@ -25,57 +25,91 @@ pub(crate) enum TableObject {
     Object,
 }
 
-/// Picks the first acceptable projection in the client's order of preference.
-pub(crate) fn accept(headers: &HeaderMap) -> Result<Projection, Status> {
-    let mut ranges: Vec<(f32, Option<Projection>)> = Vec::new();
-    for value in headers.get_all(ACCEPT) {
-        let value = value.to_str().unwrap_or_default();
-        ranges.extend(value.split(',').map(parse_range));
-    }
-    if ranges.is_empty() {
-        return Ok(Projection::Object);
-    }
-    // Stable: equal quality keeps the order of the header.
-    ranges.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    ranges
-        .into_iter()
-        .find_map(|(_, projection)| projection)
-        .ok_or_else(|| {
-            failure(
-                406,
-                Reason::NotAcceptable,
-                "only the following media types are accepted: application/json",
-            )
-        })
+/// The shape in which `/api` and `/apis` are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discovery {
+    Plain,
+    Aggregated(&'static str),
 }
 
-fn parse_range(range: &str) -> (f32, Option<Projection>) {
-    let mut parts = range.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default();
-    let (mut quality, mut kind, mut group, mut version) = (1.0, None, None, None);
-    for part in parts {
-        match part.split_once('=') {
-            Some(("q", value)) => quality = value.parse().unwrap_or(1.0),
-            Some(("as", value)) => kind = Some(value),
-            Some(("g", value)) => group = Some(value),
-            Some(("v", value)) => version = Some(value),
-            _ => {}
+/// Picks the first acceptable projection in the client's order of preference.
+pub(crate) fn accept(headers: &HeaderMap) -> Result<Projection, Status> {
+    negotiate(headers, Projection::Object, |range| {
+        let meta = range.group == Some("meta.k8s.io");
+        match (range.kind, range.version) {
+            (None, _) => Some(Projection::Object),
+            (Some("Table"), Some("v1")) if meta => Some(Projection::Table { version: "v1" }),
+            (Some("Table"), Some("v1beta1")) if meta => Some(Projection::Table { version: "v1beta1" }),
+            (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("v1")) if meta => {
+                Some(Projection::Metadata)
+            }
+            _ => None,
         }
-    }
-    if !matches!(essence, "application/json" | "application/*" | "*/*") {
-        return (quality, None);
-    }
-    let meta = group == Some("meta.k8s.io");
-    let projection = match (kind, version) {
-        (None, _) => Some(Projection::Object),
-        (Some("Table"), Some("v1")) if meta => Some(Projection::Table { version: "v1" }),
-        (Some("Table"), Some("v1beta1")) if meta => Some(Projection::Table { version: "v1beta1" }),
-        (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("v1")) if meta => {
-            Some(Projection::Metadata)
+    })
+}
+
+/// Which discovery the client knows.
+pub(crate) fn discovery_version(headers: &HeaderMap) -> Result<Discovery, Status> {
+    negotiate(headers, Discovery::Plain, |range| match (range.kind, range.group, range.version) {
+        (None, ..) => Some(Discovery::Plain),
+        (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => Some(Discovery::Aggregated("v2")),
+        (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2beta1")) => {
+            Some(Discovery::Aggregated("v2beta1"))
         }
         _ => None,
-    };
-    (quality, projection)
+    })
+}
+
+pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
+    negotiate(headers, (), |range| range.kind.is_none().then_some(())).is_ok()
+}
+
+/// One media range of an Accept header.
+struct Range<'a> {
+    json: bool,
+    quality: f32,
+    kind: Option<&'a str>,
+    group: Option<&'a str>,
+    version: Option<&'a str>,
+}
+
+fn negotiate<T>(headers: &HeaderMap, default: T, serve: impl Fn(&Range<'_>) -> Option<T>) -> Result<T, Status> {
+    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let mut ranges: Vec<Range<'_>> = values.flat_map(|value| value.split(',')).map(Range::parse).collect();
+    if ranges.is_empty() {
+        return Ok(default);
+    }
+    // Stable: equal quality keeps the order of the header.
+    ranges.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    ranges
+        .iter()
+        .filter(|range| range.json)
+        .find_map(serve)
+        .ok_or_else(|| Status::failure(406, Reason::NotAcceptable, "only the following media types are accepted: application/json"))
+}
+
+impl<'a> Range<'a> {
+    fn parse(text: &'a str) -> Self {
+        let mut parts = text.split(';').map(str::trim);
+        let essence = parts.next().unwrap_or_default();
+        let mut range = Self {
+            json: matches!(essence, "application/json" | "application/*" | "*/*"),
+            quality: 1.0,
+            kind: None,
+            group: None,
+            version: None,
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("q", value)) => range.quality = value.parse().unwrap_or(1.0),
+                Some(("as", value)) => range.kind = Some(value),
+                Some(("g", value)) => range.group = Some(value),
+                Some(("v", value)) => range.version = Some(value),
+                _ => {}
+            }
+        }
+        range
+    }
 }
 
 /// Decodes a request body: JSON, or YAML where the client says so.
@@ -114,14 +148,7 @@ pub(crate) fn yaml(body: &Bytes) -> Result<Value, Status> {
 }
 
 pub(crate) fn unsupported(message: &str) -> Status {
-    failure(415, Reason::UnsupportedMediaType, message)
-}
-
-fn failure(code: u16, reason: Reason, message: &str) -> Status {
-    let mut status = Status::internal(message);
-    status.code = code;
-    status.reason = reason;
-    status
+    Status::failure(415, Reason::UnsupportedMediaType, message)
 }
 
 #[cfg(test)]

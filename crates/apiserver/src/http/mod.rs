@@ -8,7 +8,9 @@ mod reply;
 mod request;
 
 pub use body::{Body, BodyError};
-pub(crate) use media::{Projection, accept, decode_body, json, unsupported, yaml};
+pub(crate) use media::{
+    Discovery, Projection, TableObject, accept, accepts_json, decode_body, discovery_version, json, unsupported, yaml,
+};
 pub(crate) use path::{Address, Route, route};
 pub(crate) use query::Query;
 pub(crate) use reply::{Content, Reply, error_response, status_json};

@@ -21,6 +21,8 @@ pub(crate) enum Content {
     Json(Bytes),
     Stream(Body),
     Text(&'static str),
+    /// Aggregated discovery of this version.
+    Discovery(&'static str, Bytes),
 }
 
 impl Reply {
@@ -62,16 +64,21 @@ impl Reply {
     }
 
     pub(crate) fn into_response(self) -> Response<Body> {
+        let json = HeaderValue::from_static("application/json");
         let (media, body) = match self.content {
-            Content::Json(data) => ("application/json", Body::whole(data)),
-            Content::Stream(body) => ("application/json", body),
-            Content::Text(text) => ("text/plain; charset=utf-8", Body::whole(text)),
+            Content::Json(data) => (json, Body::whole(data)),
+            Content::Stream(body) => (json, body),
+            Content::Text(text) => (HeaderValue::from_static("text/plain; charset=utf-8"), Body::whole(text)),
+            Content::Discovery(version, data) => {
+                let media = format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
+                (HeaderValue::from_str(&media).unwrap_or(json), Body::whole(data))
+            }
         };
         let mut response = Response::new(body);
         *response.status_mut() =
             StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+        headers.insert(CONTENT_TYPE, media);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
         for warning in &self.warnings {
             if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", quoted(warning))) {

@@ -11,7 +11,7 @@ use evenkeel_meta::{ApiResource, GroupResource, GroupVersionKind, Scope};
 use crate::storage::Shard;
 
 pub(crate) use builtin::BUILTIN;
-pub(crate) use registry::Registry;
+pub(crate) use registry::{Group, Registry, Version};
 
 /// One served resource: a row of the built-in table, or a version of a custom resource.
 #[derive(Debug, Clone)]

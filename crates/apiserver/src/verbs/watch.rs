@@ -98,7 +98,7 @@ pub(super) async fn watch(call: Call) -> Result<Reply, Status> {
         cursor,
         initial,
     };
-    Ok(Reply::stream(Body::stream(stream::unfold(
+    Ok(Reply::stream(Body::endless(stream::unfold(
         watch,
         |mut watch| async move {
             let piece = watch.next().await?;
