@@ -1,0 +1,396 @@
+use std::sync::Arc;
+
+use evenkeel_client::{Api, RetryPolicy};
+use evenkeel_meta::{MetaView, Metadata, Object, ObjectKey};
+use evenkeel_pace::Moment;
+use futures_util::FutureExt;
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use super::io::{Io, Item, Selection};
+use super::members::Members;
+use super::{Shared, Start};
+use crate::event::{Deletion, Event};
+use crate::pending::is_same_object;
+use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
+use crate::set_aside::SetAsideReason;
+use crate::status::SyncPhase;
+use crate::watch_lists::WatchListSupport;
+use crate::writer::{Refused, Replaced, Writer};
+
+/// Events that are applied in one step at most (contract client-go Q8).
+const BATCH: usize = 1000;
+
+/// Carries out what the [`Reflector`] decides, and tells the handlers.
+pub(crate) struct Task<K> {
+    shared: Arc<Shared<K>>,
+    api: Api<K>,
+    selection: Selection,
+    watch_lists: Arc<WatchListSupport>,
+    machine: Reflector,
+    writer: Writer<K>,
+    members: Members<K>,
+    io: Io<K>,
+    origin: Instant,
+    actions: Vec<Action<Item<K>>>,
+    batch: Batch<K>,
+    replacing: bool,
+    synced: bool,
+    ended: Ended<K>,
+}
+
+/// Writes that readers do not see yet, and handlers have not been told of.
+struct Batch<K> {
+    events: Vec<(ObjectKey, Event<K>)>,
+    written: bool,
+}
+
+impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
+    pub(crate) fn new(shared: Arc<Shared<K>>, start: Start<K>) -> Self {
+        // The machine decides about every wait; a client that retries on its own would hide from
+        // it what it has to know (contract client-go R8).
+        let client = start.api.client().with_retry(RetryPolicy::never());
+        Self {
+            members: Members::new(shared.metrics.panics.clone()),
+            api: start.api.with_client(client),
+            selection: Selection {
+                labels: start.labels,
+                fields: start.fields,
+            },
+            watch_lists: start.watch_lists,
+            machine: Reflector::new(start.options, start.rng),
+            writer: start.writer,
+            io: Io::Idle,
+            origin: Instant::now(),
+            actions: Vec::new(),
+            batch: Batch {
+                events: Vec::new(),
+                written: false,
+            },
+            replacing: false,
+            synced: false,
+            ended: Ended(Arc::clone(&shared)),
+            shared,
+        }
+    }
+
+    pub(crate) async fn run(mut self, stop: CancellationToken) {
+        self.shared.status.enter(SyncPhase::Syncing);
+        self.consult_watch_lists();
+        self.feed(Input::Start);
+        loop {
+            self.flush();
+            self.take_in_members();
+            let due = self.machine.deadline().map(|due| self.instant(due));
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                () = self.shared.stop.cancelled() => break,
+                () = self.shared.wake.notified() => {}
+                () = self.members.task_ended() => {}
+                input = self.io.next() => self.feed_batch(input),
+                () = until(due) => {
+                    self.consult_watch_lists();
+                    self.feed(Input::Elapsed);
+                }
+            }
+        }
+        self.close().await;
+    }
+
+    /// Takes this input, and those that are there already, so that a burst is published once.
+    fn feed_batch(&mut self, first: Input<Item<K>>) {
+        self.feed(first);
+        for _ in 1..BATCH {
+            let Some(input) = self.io.next().now_or_never() else {
+                break;
+            };
+            self.feed(input);
+        }
+        // A stream that always has something must not hide a deadline.
+        self.feed(Input::Elapsed);
+    }
+
+    fn feed(&mut self, input: Input<Item<K>>) {
+        let mut actions = std::mem::take(&mut self.actions);
+        self.machine.handle(self.now(), input, &mut actions);
+        for action in actions.drain(..) {
+            self.carry_out(action);
+        }
+        self.actions = actions;
+    }
+
+    fn carry_out(&mut self, action: Action<Item<K>>) {
+        match action {
+            Action::List(request) => self.io = Io::list(&self.api, &self.selection, request),
+            Action::Watch(request) => {
+                self.shared.metrics.watches.inc();
+                self.io = Io::watch(&self.api, &self.selection, request);
+            }
+            Action::HangUp => self.io = Io::Idle,
+            Action::BeginReplace => {
+                self.writer.begin_replace();
+                self.replacing = true;
+            }
+            Action::Item(item) => self.put(item),
+            Action::Change {
+                kind,
+                item,
+                resource_version,
+            } => {
+                self.shared.metrics.events.inc();
+                match kind {
+                    ChangeKind::Added | ChangeKind::Modified => self.put(item),
+                    ChangeKind::Deleted => self.delete(item),
+                }
+                if let Some(version) = resource_version {
+                    self.writer.set_resource_version(version);
+                }
+                self.batch.written |= !self.replacing;
+            }
+            Action::EndReplace {
+                resource_version,
+                rewound,
+            } => {
+                self.flush();
+                self.replacing = false;
+                let replaced = self.writer.end_replace(resource_version, rewound);
+                self.tell_replaced(&replaced);
+            }
+            Action::AbortReplace => {
+                self.writer.abort_replace();
+                self.replacing = false;
+            }
+            Action::Advance(version) => {
+                self.shared.status.bookmark();
+                self.writer.set_resource_version(version);
+                self.batch.written = true;
+            }
+            Action::Report(report) => self.report(&report),
+        }
+    }
+
+    fn put(&mut self, item: Item<K>) {
+        let object = match item {
+            Item::Object(object) => object,
+            Item::Undecodable { metadata, message } => return self.set_aside(metadata, message),
+        };
+        match self.writer.put(Arc::clone(&object)) {
+            Ok(_) if self.replacing => {}
+            Ok(put) => self.batch.put(put.key, put.old, object, false),
+            Err(refused) => self.refused(refused),
+        }
+    }
+
+    fn delete(&mut self, item: Item<K>) {
+        let (key, last) = match item {
+            Item::Object(object) => (object.metadata().key(), Some(object)),
+            Item::Undecodable { metadata, .. } => (metadata.metadata.key(), None),
+        };
+        let old = self.writer.remove(&key);
+        if self.replacing {
+            return;
+        }
+        let deletion = match last {
+            Some(last) => Deletion::Final(last),
+            None => Deletion::Unknown { last_known: old },
+        };
+        self.batch.events.push((key, Event::Deleted(deletion)));
+    }
+
+    fn set_aside(&mut self, metadata: Arc<Metadata>, message: String) {
+        let metadata = Arc::unwrap_or_clone(metadata).metadata;
+        if metadata.name.is_empty() {
+            self.shared.metrics.set_aside.inc();
+            tracing::error!(
+                resource = %self.shared.resource, error = message,
+                "an object without a readable name is left out"
+            );
+            return;
+        }
+        let reason = SetAsideReason::Undecodable { message };
+        let refused = self.writer.set_aside(metadata, reason);
+        self.refused(refused);
+    }
+
+    fn refused(&mut self, refused: Refused<K>) {
+        let Refused { key, reason, gone } = refused;
+        self.shared.metrics.set_aside.inc();
+        // A list that brings the same again is no news.
+        let known = self.shared.store.snapshot();
+        if known
+            .is_set_aside(&key)
+            .is_none_or(|known| known.reason != reason)
+        {
+            tracing::error!(resource = %self.shared.resource, %key, %reason, "object set aside");
+        }
+        if gone.is_some() && !self.replacing {
+            let deletion = Deletion::Unknown { last_known: gone };
+            self.batch.events.push((key, Event::Deleted(deletion)));
+        }
+    }
+
+    /// Tells of a new list: deletions first, then what is new or changed (contract client-go Q4).
+    fn tell_replaced(&mut self, replaced: &Replaced<K>) {
+        let initial = !self.synced;
+        let members = &mut self.members;
+        let gone = |old: &Arc<K>| {
+            let last_known = Some(Arc::clone(old));
+            Event::Deleted(Deletion::Unknown { last_known })
+        };
+        replaced.for_each_removed(|key, old| members.tell(key, &gone(old)));
+        replaced.for_each_put(|key, old, new| {
+            if let Some(old) = old.filter(|old| !is_same_object(&***old, &**new)) {
+                members.tell(key, &gone(old));
+            }
+        });
+        replaced.for_each_put(|key, old, new| {
+            let new = Arc::clone(new);
+            let event = match old.filter(|old| is_same_object(&***old, &*new)) {
+                Some(old) => Event::Updated {
+                    old: Arc::clone(old),
+                    new,
+                },
+                None => Event::Added {
+                    object: new,
+                    initial,
+                },
+            };
+            members.tell(key, &event);
+        });
+        members.wake();
+        self.shared.status.changed();
+        if initial {
+            self.synced = true;
+            members.end_initial();
+            self.shared.status.enter(SyncPhase::Synced);
+        }
+    }
+
+    /// Shows readers what was written, then tells the handlers.
+    fn flush(&mut self) {
+        if !self.batch.written {
+            return;
+        }
+        self.batch.written = false;
+        let started = self.shared.metrics.is_enabled().then(Instant::now);
+        self.writer.publish();
+        if !self.batch.events.is_empty() {
+            self.shared.status.changed();
+            for (key, event) in self.batch.events.drain(..) {
+                self.members.tell(&key, &event);
+            }
+            self.members.wake();
+        }
+        if let Some(started) = started {
+            self.shared
+                .metrics
+                .latency
+                .observe_duration(started.elapsed());
+        }
+    }
+
+    fn take_in_members(&mut self) {
+        self.members.drop_removed();
+        let joining = std::mem::take(&mut self.shared.joining.lock().waiting);
+        if joining.is_empty() {
+            return;
+        }
+        let contents = self.synced.then(|| self.shared.store.snapshot());
+        for join in joining {
+            self.members.take_in(join, contents.as_ref());
+        }
+    }
+
+    fn consult_watch_lists(&mut self) {
+        if !self.watch_lists.is_assumed() {
+            self.machine.avoid_watch_list();
+        }
+    }
+
+    fn report(&mut self, report: &Report) {
+        let resource = &self.shared.resource;
+        match report {
+            Report::Pass(cause) => {
+                self.shared.metrics.pass(*cause);
+                tracing::debug!(%resource, cause = cause.as_str(), "fetching the collection");
+            }
+            Report::Failed { step, failure } => {
+                self.shared.metrics.failure(*step);
+                tracing::warn!(%resource, verb = step.as_str(), error = %failure, "request failed");
+            }
+            Report::NoWatchList { failure } => {
+                if self.watch_lists.rule_out() {
+                    tracing::warn!(%resource, error = %failure, "no watch-lists here: using lists");
+                }
+            }
+            Report::Rewound { from, to } => {
+                tracing::error!(%resource, %from, %to, "the server's resource versions went backwards");
+            }
+            Report::StreamFailed(failure) | Report::StreamLost(Some(failure)) => {
+                tracing::debug!(%resource, error = %failure, "watch ended");
+            }
+            Report::StreamLost(None) | Report::Recovered(_) => {}
+        }
+        self.shared.status.report(report);
+    }
+
+    /// Ends the requests at once, and tells everyone; then waits for handlers' calls to return.
+    async fn close(self) {
+        let Self {
+            members,
+            io,
+            writer,
+            ended,
+            ..
+        } = self;
+        drop((io, writer, ended));
+        members.close().await;
+    }
+
+    fn now(&self) -> Moment {
+        Moment::from(self.origin.elapsed())
+    }
+
+    fn instant(&self, at: Moment) -> Instant {
+        self.origin + at.since_origin()
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl<K: Object> Batch<K> {
+    fn put(&mut self, key: ObjectKey, old: Option<Arc<K>>, new: Arc<K>, initial: bool) {
+        match old {
+            Some(old) if is_same_object(&*old, &*new) => {
+                self.events.push((key, Event::Updated { old, new }));
+            }
+            Some(old) => {
+                let last_known = Some(old);
+                let deletion = Deletion::Unknown { last_known };
+                self.events.push((key.clone(), Event::Deleted(deletion)));
+                self.added(key, new, initial);
+            }
+            None => self.added(key, new, initial),
+        }
+    }
+
+    fn added(&mut self, key: ObjectKey, object: Arc<K>, initial: bool) {
+        self.events.push((key, Event::Added { object, initial }));
+    }
+}
+
+/// Tells those who wait, whether the task was told to stop or dropped.
+struct Ended<K>(Arc<Shared<K>>);
+
+impl<K> Drop for Ended<K> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
