@@ -84,7 +84,7 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
             let assets = assets.as_ref().ok().cloned();
             let evenkeel = evenkeel.clone();
             let trial = Trial::test(format!("{kind}::{}", scenario.name), move || {
-                run(scenario, kind, assets, &evenkeel)
+                run(scenario, kind, assets.as_ref(), &evenkeel)
             });
             // What cannot run is ignored, with the reason beside its name: it
             // neither fails nor counts as passed.
@@ -100,7 +100,7 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
 fn run(
     scenario: Scenario,
     kind: ServerKind,
-    assets: Option<Assets>,
+    assets: Option<&Assets>,
     evenkeel: &Evenkeel,
 ) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -111,7 +111,7 @@ fn run(
     let outcome = runtime.block_on(async {
         let work = async {
             let program = evenkeel.program()?;
-            let env = Env::start(kind, &folder, assets.as_ref(), &program).await?;
+            let env = Env::start(kind, &folder, assets, &program).await?;
             (scenario.run)(env).await
         };
         tokio::time::timeout(LONGEST, work)

@@ -96,7 +96,7 @@ pub(crate) async fn orphan_leaves_the_rest_alone(env: Env) -> anyhow::Result<()>
             set.metadata.owner_references
         );
         for pod in list(env.client(), &PODS, "cascade").await? {
-            let uid = set.metadata.uid.as_ref().map(|uid| uid.as_str());
+            let uid = set.metadata.uid.as_ref().map(evenkeel_meta::Uid::as_str);
             ensure!(controller(&pod) == uid, "a pod lost its ReplicaSet");
         }
     }

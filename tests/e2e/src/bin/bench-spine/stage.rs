@@ -128,8 +128,10 @@ impl Stage {
     /// all pods are gone.
     pub(crate) async fn delete(&self, namespace: &str, name: &str) -> anyhow::Result<Duration> {
         let client = self.env.client();
-        let mut options = DeleteOptions::default();
-        options.propagation_policy = Some(PropagationPolicy::Background);
+        let options = DeleteOptions {
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..DeleteOptions::default()
+        };
         let start = Instant::now();
         client
             .dynamic(DEPLOYMENTS, Some(namespace))
