@@ -55,12 +55,23 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     /// `key` made a write that is done when the store of `source` reaches `version`.
     ///
     /// A version without an order cannot be waited for; it is not noted.
-    pub(crate) fn wrote(&mut self, source: SourceId, key: &K, version: &ResourceVersion, now: Moment) {
-        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number()) else {
+    pub(crate) fn wrote(
+        &mut self,
+        source: SourceId,
+        key: &K,
+        version: &ResourceVersion,
+        now: Moment,
+    ) {
+        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number())
+        else {
             return;
         };
         if version > source.seen {
-            source.versions.entry(version).or_default().push(key.clone());
+            source
+                .versions
+                .entry(version)
+                .or_default()
+                .push(key.clone());
             self.hold(key, now);
         }
     }
@@ -76,7 +87,8 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
 
     /// The store of `source` has reached `version`; answers the keys that no longer wait for anything.
     pub(crate) fn saw_version(&mut self, source: SourceId, version: &ResourceVersion) -> Vec<K> {
-        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number()) else {
+        let (Some(source), Some(version)) = (self.sources.get_mut(source), version.as_number())
+        else {
             return Vec::new();
         };
         source.seen = source.seen.max(version);
@@ -88,7 +100,10 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     /// The object `uid` is gone from the store of `source`; answers the keys that no longer
     /// wait for anything.
     pub(crate) fn saw_deletion(&mut self, source: SourceId, uid: &str) -> Vec<K> {
-        let waiting = self.sources.get_mut(source).and_then(|source| source.deletions.remove(uid));
+        let waiting = self
+            .sources
+            .get_mut(source)
+            .and_then(|source| source.deletions.remove(uid));
         self.release(waiting.into_iter().flatten())
     }
 
@@ -114,7 +129,10 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     }
 
     fn hold(&mut self, key: &K, now: Moment) {
-        let held = self.held.entry(key.clone()).or_insert(Held { writes: 0, since: now });
+        let held = self.held.entry(key.clone()).or_insert(Held {
+            writes: 0,
+            since: now,
+        });
         held.writes += 1;
     }
 
@@ -138,7 +156,7 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
 mod tests {
     use super::*;
 
-    const START: Moment = Moment::ZERO;
+    const START: Moment = Moment::ORIGIN;
 
     fn version(number: u64) -> ResourceVersion {
         number.into()
@@ -151,7 +169,10 @@ mod tests {
         ledger.wrote(1, &"web", &version(21), START);
         assert!(ledger.holds(&"web"));
         assert!(ledger.saw_version(0, &version(19)).is_empty());
-        assert!(ledger.saw_version(0, &version(25)).is_empty(), "the other store is behind");
+        assert!(
+            ledger.saw_version(0, &version(25)).is_empty(),
+            "the other store is behind"
+        );
         assert_eq!(ledger.saw_version(1, &version(21)), ["web"]);
         assert!(!ledger.holds(&"web"));
     }

@@ -1,0 +1,196 @@
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel_client::{Client, Result, WriteOptions};
+use evenkeel_client::{Deleted, Patch, PatchOptions};
+use evenkeel_meta::{Complete, DeleteOptions, MetaView, Object, Preconditions, Resource, Uid};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::writes::{SourceId, Writes};
+
+/// What a run of a [`Reconciler`](crate::Reconciler) has at hand: the client, and the writes
+/// that it makes in the name of its key.
+///
+/// Reads come from the stores that the reconciler was built with, and from the
+/// [`client`](Self::client) where the present state is needed. Writes made here are noted: the
+/// key is not handed out again before the controller's stores show them, so the next run never
+/// acts on a state from before this one (contracts client-go B31, kcm K12). A write that goes
+/// through the bare client is not noted.
+pub struct Context<K> {
+    pub(crate) client: Client,
+    pub(crate) key: K,
+    pub(crate) writes: Arc<Writes<K>>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) failures: u32,
+}
+
+impl<K: Clone + Eq + Hash> Context<K> {
+    /// The client: reads are live, writes are fenced while the Manager elects a leader.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// How many runs of this key have failed in a row.
+    #[must_use]
+    pub fn failures(&self) -> u32 {
+        self.failures
+    }
+
+    /// Resolves when the controller has been told to stop and its grace period is over.
+    pub async fn stopping(&self) {
+        self.stop.cancelled().await;
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::create`](evenkeel_client::Api::create).
+    pub async fn create<T>(&self, object: &T) -> Result<T>
+    where
+        T: Resource + Complete + Serialize + DeserializeOwned,
+    {
+        let api = self.client.all::<T>();
+        let api = match object.metadata().namespace() {
+            Some(namespace) => api.in_namespace(namespace),
+            None => api,
+        };
+        let source = self.writes.source_of::<T>();
+        let written = api.create(object, &WriteOptions::default()).await;
+        self.note(source, written)
+    }
+
+    /// Replaces an object. With a resource version, only if it is still the present one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::update`](evenkeel_client::Api::update).
+    pub async fn update<T>(&self, object: &T) -> Result<T>
+    where
+        T: Resource + Complete + Serialize + DeserializeOwned,
+    {
+        let source = self.writes.source_of::<T>();
+        let api = self.api_of::<T>(object.metadata());
+        let written = api.update(object, &WriteOptions::default()).await;
+        self.note(source, written)
+    }
+
+    /// Replaces an object's status.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::update_status`](evenkeel_client::Api::update_status).
+    pub async fn update_status<T>(&self, object: &T) -> Result<T>
+    where
+        T: Resource + Complete + Serialize + DeserializeOwned,
+    {
+        let source = self.writes.source_of::<T>();
+        let api = self.api_of::<T>(object.metadata());
+        let written = api.update_status(object, &WriteOptions::default()).await;
+        self.note(source, written)
+    }
+
+    /// Patches the object that `target` names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::patch`](evenkeel_client::Api::patch).
+    pub async fn patch<T>(&self, target: &impl MetaView, patch: &Patch) -> Result<T>
+    where
+        T: Resource + DeserializeOwned,
+    {
+        let source = self.writes.source_of::<T>();
+        let api = self.api_of::<T>(target);
+        let written = api
+            .patch(target.name(), patch, &PatchOptions::default())
+            .await;
+        self.note(source, written)
+    }
+
+    /// Applies a configuration: the object shall have these fields (server-side apply).
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::apply`](evenkeel_client::Api::apply).
+    pub async fn apply<T>(&self, configuration: &T, options: &PatchOptions) -> Result<T>
+    where
+        T: Resource + Serialize + DeserializeOwned + Sync,
+    {
+        let source = self.writes.source_of::<T>();
+        let meta = configuration.metadata();
+        let written = self
+            .api_of::<T>(meta)
+            .apply(meta.name(), configuration, options)
+            .await;
+        self.note(source, written)
+    }
+
+    /// Deletes an object as it was observed.
+    ///
+    /// The UID of `object` becomes a precondition unless the options name one: what is deleted
+    /// is this object, and never a later one of the same name (incident 11).
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::delete`](evenkeel_client::Api::delete).
+    pub async fn delete<T>(&self, object: &T, options: DeleteOptions) -> Result<Deleted<T>>
+    where
+        T: Resource + DeserializeOwned,
+    {
+        let meta = object.metadata();
+        let mut options = options;
+        let preconditions = options
+            .preconditions
+            .get_or_insert_with(|| Preconditions::same_object(meta));
+        preconditions.uid = preconditions
+            .uid
+            .take()
+            .or_else(|| meta.uid().map(Uid::from));
+        let source = self.writes.source_of::<T>();
+        let deleted = self.api_of::<T>(meta).delete(meta.name(), &options).await?;
+        if let Some(source) = source {
+            match &deleted {
+                Deleted::Object(left) if left.metadata().is_terminating() => {
+                    self.writes.wrote(source, &self.key, left.metadata());
+                }
+                _ => self.writes.deleted(source, &self.key, meta),
+            }
+        }
+        Ok(deleted)
+    }
+
+    fn api_of<T: Resource>(&self, target: &impl MetaView) -> evenkeel_client::Api<T> {
+        match target.namespace() {
+            Some(namespace) => self.client.namespaced(namespace),
+            None => self.client.all(),
+        }
+    }
+
+    fn note<T: Object>(&self, source: Option<SourceId>, written: Result<T>) -> Result<T> {
+        if let (Some(source), Ok(object)) = (source, &written) {
+            self.writes.wrote(source, &self.key, object.metadata());
+        }
+        written
+    }
+}
+
+impl<K: fmt::Debug> fmt::Debug for Context<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("key", &self.key)
+            .field("failures", &self.failures)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long a key waits at most for its own writes to be seen.
+///
+/// Longer than any healthy watch lags; a watch that hangs is noticed and reopened within about
+/// 45 s (contract client-go TR1), and a controller that stands still for that long is worse than
+/// one that looks again too early: every write carries a precondition.
+pub(crate) const SEEN_WITHIN: Duration = Duration::from_secs(10);

@@ -1,0 +1,177 @@
+use std::time::Duration;
+
+use evenkeel_client::Client;
+use evenkeel_election::{Announcement, BuildError, Elector, FenceCell, FencedTransport, Timing};
+use evenkeel_store::Informers;
+
+use super::group::Works;
+use super::{BoxError, Manager};
+use crate::{Probe, Probes, Registry};
+
+/// How much longer than the lease a leader may go without a renewal before the liveness check
+/// fails (contracts client-go L20, kcm K1).
+const ELECTION_TOLERANCE: Duration = Duration::from_secs(20);
+
+/// Describes a [`Manager`].
+#[must_use]
+pub struct Builder {
+    client: Client,
+    election: Option<Election>,
+    registry: Registry,
+    probes: Probes,
+    grace: Duration,
+}
+
+/// Which Lease to compete for, and how.
+pub struct Election {
+    /// Namespace of the Lease.
+    pub namespace: String,
+    /// Name of the Lease.
+    pub name: String,
+    /// Who this process is; unique per process. `None` makes one of the host's name and a nonce.
+    pub identity: Option<String>,
+    /// Lease duration, renew deadline and retry period.
+    pub timing: Timing,
+    /// The client for the Lease alone, so that renewals compete with nothing; `None` takes the Manager's.
+    pub client: Option<Client>,
+    /// Told when this process becomes leader or stops leading, to write an event.
+    pub announce: Option<Box<dyn Fn(Announcement) + Send + Sync>>,
+}
+
+impl Election {
+    /// The Lease `namespace/name` with the default timing.
+    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
+        Self {
+            namespace: namespace.into(),
+            name: name.into(),
+            identity: None,
+            timing: Timing::default(),
+            client: None,
+            announce: None,
+        }
+    }
+}
+
+/// Why a Manager could not be built, or stopped by itself.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// The election cannot work with these settings.
+    #[error("leader election: {0}")]
+    Election(#[from] BuildError),
+    /// A part failed; the others were stopped.
+    #[error("{name}: {source}")]
+    Failed {
+        /// Which.
+        name: String,
+        /// How.
+        source: BoxError,
+    },
+    /// A part panicked; the others were stopped.
+    #[error("{name} panicked")]
+    Panicked {
+        /// Which.
+        name: String,
+    },
+    /// Parts did not stop in time after leadership was lost. Go on in a new process: what they
+    /// still do, they do beside a new leader.
+    #[error("did not stop within {limit:?}: {}", .names.join(", "))]
+    Overrun {
+        /// Which.
+        names: Vec<String>,
+        /// How long they had.
+        limit: Duration,
+    },
+}
+
+impl Builder {
+    pub(super) fn new(client: Client) -> Self {
+        Self {
+            client,
+            election: None,
+            registry: Registry::new(),
+            probes: Probes::new(),
+            grace: Duration::from_secs(30),
+        }
+    }
+
+    /// Runs controllers only while this process holds a Lease.
+    pub fn election(mut self, election: Election) -> Self {
+        self.election = Some(election);
+        self
+    }
+
+    /// Where everything reports to; a new registry unless set.
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// How long running reconciles may take to finish once the Manager was told to stop;
+    /// 30 s unless set. After a lost lease there is no grace: writes are refused already.
+    pub fn grace_period(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    /// The Manager.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Election`] for settings with which two processes could lead at once.
+    pub fn build(self) -> Result<Manager, ManagerError> {
+        let metrics = self.registry.metrics();
+        let mut client = self.client;
+        let elector = match self.election {
+            None => None,
+            Some(election) => {
+                let cell = FenceCell::new();
+                let lease = election.client.unwrap_or_else(|| client.clone());
+                let mut builder = Elector::builder(lease)
+                    .lease(election.namespace, election.name)
+                    .timing(election.timing)
+                    .metrics(metrics.clone())
+                    .fence(cell.clone());
+                if let Some(identity) = election.identity {
+                    builder = builder.identity(identity);
+                }
+                if let Some(announce) = election.announce {
+                    builder = builder.announce(announce);
+                }
+                client = client.with_transport(|inner| FencedTransport::new(inner, cell.clone()));
+                Some((builder.build()?, cell))
+            }
+        };
+        if let Some((elector, _)) = &elector {
+            let elector = elector.clone();
+            self.probes.add(Probe::Live, "leaderElection", move || {
+                elector
+                    .check_health(ELECTION_TOLERANCE)
+                    .map_err(|stale| stale.to_string())
+            });
+        }
+        let informers = Informers::builder(client.clone()).metrics(metrics).build();
+        Ok(Manager {
+            client,
+            informers,
+            probes: self.probes,
+            registry: self.registry,
+            elector,
+            endpoints: Vec::new(),
+            always: Works::default(),
+            leading: Works::default(),
+            grace: self.grace,
+        })
+    }
+}
+
+impl std::fmt::Debug for Election {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Election")
+            .field("namespace", &self.namespace)
+            .field("name", &self.name)
+            .field("identity", &self.identity)
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
+    }
+}
