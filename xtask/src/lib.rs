@@ -14,5 +14,6 @@ pub mod contracts;
 pub mod envtest;
 pub mod layers;
 pub mod release_check;
+pub mod schemas;
 mod shell;
 mod workspace;

@@ -31,6 +31,8 @@ enum Task {
     Bench(xtask::bench::Options),
     /// Pack every crate and build each package outside the workspace.
     ReleaseCheck(xtask::release_check::Options),
+    /// Condense the built-in types' facts for the embedded API server.
+    Schemas(xtask::schemas::Options),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Task::Envtest(options) => xtask::envtest::run(&options),
         Task::Bench(options) => xtask::bench::run(&options),
         Task::ReleaseCheck(options) => xtask::release_check::run(&options),
+        Task::Schemas(options) => xtask::schemas::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

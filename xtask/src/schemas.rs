@@ -74,7 +74,11 @@ fn reachable(documents: &Documents) -> Result<BTreeMap<String, BTreeSet<TypeName
     todo.extend(META_KINDS.iter().map(|kind| TypeName::new("meta/v1", kind)));
     let mut packages: BTreeMap<String, BTreeSet<TypeName>> = BTreeMap::new();
     while let Some(name) = todo.pop() {
-        if packages.entry(name.package.clone()).or_default().insert(name.clone()) {
+        if packages
+            .entry(name.package.clone())
+            .or_default()
+            .insert(name.clone())
+        {
             todo.extend(documents.get(&name)?.references());
         }
     }
@@ -93,15 +97,29 @@ fn render(
         let kind = schema.group_version_kind(GROUP_VERSIONS);
         write!(text, "type {}", name.name)?;
         if let Some((group, version)) = kind {
-            write!(text, " kind={}", if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") })?;
+            write!(
+                text,
+                " kind={}",
+                if group.is_empty() {
+                    version.to_owned()
+                } else {
+                    format!("{group}/{version}")
+                }
+            )?;
         }
         if schema.is_atomic_map() {
             text.push_str(" atomic");
         }
         text.push('\n');
         for (field, property) in schema.properties() {
-            let line = render_field(package, field, &property, schema.requires(field), go.field(name, field)?)
-                .with_context(|| format!("{}.{field}", name.name))?;
+            let line = render_field(
+                package,
+                field,
+                &property,
+                schema.requires(field),
+                go.field(name, field)?,
+            )
+            .with_context(|| format!("{}.{field}", name.name))?;
             writeln!(text, " {line}")?;
         }
     }
@@ -146,22 +164,39 @@ struct StagingModules {
 
 impl StagingModules {
     fn beside(kubernetes: &Path) -> Result<Self> {
-        let name = kubernetes.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let version = name
-            .strip_prefix("kubernetes@v1.")
-            .with_context(|| format!("{} is not a kubernetes@v1.x.y directory", kubernetes.display()))?;
-        let cache = kubernetes.parent().context("no module cache around it")?.to_owned();
-        Ok(Self { cache, version: format!("v0.{version}") })
+        let name = kubernetes
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let version = name.strip_prefix("kubernetes@v1.").with_context(|| {
+            format!(
+                "{} is not a kubernetes@v1.x.y directory",
+                kubernetes.display()
+            )
+        })?;
+        let cache = kubernetes
+            .parent()
+            .context("no module cache around it")?
+            .to_owned();
+        Ok(Self {
+            cache,
+            version: format!("v0.{version}"),
+        })
     }
 
     /// The directory of the Go package that declares the types of `package`.
     fn directory(&self, package: &str) -> PathBuf {
         let (module, path) = match package {
             "meta/v1" => ("apimachinery", "pkg/apis/meta/v1".to_owned()),
-            "apiextensions/v1" => ("apiextensions-apiserver", "pkg/apis/apiextensions/v1".to_owned()),
+            "apiextensions/v1" => (
+                "apiextensions-apiserver",
+                "pkg/apis/apiextensions/v1".to_owned(),
+            ),
             "apiregistration/v1" => ("kube-aggregator", "pkg/apis/apiregistration/v1".to_owned()),
             other => ("api", other.to_owned()),
         };
-        self.cache.join(format!("{module}@{}", self.version)).join(path)
+        self.cache
+            .join(format!("{module}@{}", self.version))
+            .join(path)
     }
 }

@@ -202,10 +202,15 @@ fn block_comment(text: &str) -> usize {
 /// The length of a string literal at the start, raw ones and prefixes included.
 fn string(text: &str) -> Option<usize> {
     let prefix = text
-        .find(['"', '#'])
-        .filter(|at| *at <= 2 && text[..*at].chars().all(|c| matches!(c, 'b' | 'c' | 'r')))?;
+        .bytes()
+        .take(2)
+        .take_while(|byte| matches!(byte, b'b' | b'c' | b'r'))
+        .count();
     let is_raw = text[..prefix].ends_with('r');
-    let hashes = text[prefix..].len() - text[prefix..].trim_start_matches('#').len();
+    let hashes = text[prefix..]
+        .bytes()
+        .take_while(|byte| *byte == b'#')
+        .count();
     if !text[prefix + hashes..].starts_with('"') || (hashes > 0 && !is_raw) {
         return None;
     }

@@ -16,7 +16,10 @@ pub(super) struct GoTypes {
 
 impl GoTypes {
     pub(super) fn new(modules: StagingModules) -> Self {
-        Self { modules, packages: HashMap::new() }
+        Self {
+            modules,
+            packages: HashMap::new(),
+        }
     }
 
     /// The field that encodes as `json` in the struct `name`, embedded structs included.
@@ -27,7 +30,10 @@ impl GoTypes {
                 .with_context(|| format!("Go package {}", directory.display()))?;
             self.packages.insert(name.package.clone(), package);
         }
-        Ok(self.packages.get(&name.package).and_then(|package| package.field(&name.name, json)))
+        Ok(self
+            .packages
+            .get(&name.package)
+            .and_then(|package| package.field(&name.name, json)))
     }
 }
 
@@ -45,12 +51,24 @@ enum Member {
 
 impl Package {
     fn read(directory: &Path) -> Result<Self> {
-        let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        let mut package = Self { name, structs: BTreeMap::new(), imports: HashMap::new() };
+        let name = directory
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+            .to_owned();
+        let mut package = Self {
+            name,
+            structs: BTreeMap::new(),
+            imports: HashMap::new(),
+        };
         for entry in std::fs::read_dir(directory)? {
             let path = entry?.path();
-            let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-            let generated = file.starts_with("zz_") || file.ends_with(".pb.go") || file.ends_with("_test.go");
+            let file = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .unwrap_or_default();
+            let generated =
+                file.starts_with("zz_") || file.ends_with(".pb.go") || file.ends_with("_test.go");
             if file.ends_with(".go") && !generated {
                 package.parse(&std::fs::read_to_string(&path)?);
             }
@@ -64,12 +82,16 @@ impl Package {
             let line = line.trim();
             if let Some((name, members)) = &mut current {
                 if line == "}" {
-                    self.structs.insert(std::mem::take(name), std::mem::take(members));
+                    self.structs
+                        .insert(std::mem::take(name), std::mem::take(members));
                     current = None;
                 } else if let Some(member) = parse_member(line, &self.name, &self.imports) {
                     members.push(member);
                 }
-            } else if let Some(name) = line.strip_prefix("type ").and_then(|rest| rest.strip_suffix(" struct {")) {
+            } else if let Some(name) = line
+                .strip_prefix("type ")
+                .and_then(|rest| rest.strip_suffix(" struct {"))
+            {
                 current = Some((name.to_owned(), Vec::new()));
             } else if let Some((alias, path)) = parse_import(line) {
                 self.imports.insert(alias, path);
@@ -103,7 +125,14 @@ fn parse_import(line: &str) -> Option<(String, String)> {
     if alias.contains([' ', '(', '=']) {
         return None;
     }
-    Some((if alias.is_empty() { last.clone() } else { alias.to_owned() }, last))
+    Some((
+        if alias.is_empty() {
+            last.clone()
+        } else {
+            alias.to_owned()
+        },
+        last,
+    ))
 }
 
 fn parse_member(line: &str, package: &str, imports: &HashMap<String, String>) -> Option<Member> {
@@ -126,7 +155,10 @@ fn parse_member(line: &str, package: &str, imports: &HashMap<String, String>) ->
             Some(Member::Field { json, field })
         };
     };
-    Some(Member::Field { json, field: Field::new(expression, &options, package, imports) })
+    Some(Member::Field {
+        json,
+        field: Field::new(expression, &options, package, imports),
+    })
 }
 
 /// One Go struct field.
@@ -139,7 +171,12 @@ pub(super) struct Field {
 }
 
 impl Field {
-    fn new(expression: &str, options: &[&str], package: &str, imports: &HashMap<String, String>) -> Self {
+    fn new(
+        expression: &str,
+        options: &[&str],
+        package: &str,
+        imports: &HashMap<String, String>,
+    ) -> Self {
         Self {
             expression: qualify(expression, package, imports),
             omit_empty: options.contains(&"omitempty"),
@@ -148,7 +185,11 @@ impl Field {
     }
 
     fn omitted(expression: &str) -> Self {
-        Self { expression: expression.to_owned(), omit_empty: true, omit_zero: false }
+        Self {
+            expression: expression.to_owned(),
+            omit_empty: true,
+            omit_zero: false,
+        }
     }
 
     pub(super) fn is_pointer(&self) -> bool {
@@ -157,7 +198,9 @@ impl Field {
 
     /// Whether the field is in the encoded object even when it was not in the decoded one.
     pub(super) fn is_always_encoded(&self, property: &Schema<'_>) -> bool {
-        let is_value = !self.is_pointer() && !self.expression.starts_with("map[") && !self.expression.starts_with("[]");
+        let is_value = !self.is_pointer()
+            && !self.expression.starts_with("map[")
+            && !self.expression.starts_with("[]");
         !self.omit_zero && (!self.omit_empty || (is_value && property.is_struct()))
     }
 
@@ -176,7 +219,9 @@ impl<'a> TypeExpression<'a> {
     }
 
     pub(super) fn item(self) -> Option<Self> {
-        self.0.strip_prefix("[]").map(|inner| Self(inner.trim_start_matches('*')))
+        self.0
+            .strip_prefix("[]")
+            .map(|inner| Self(inner.trim_start_matches('*')))
     }
 
     pub(super) fn value(self) -> Option<Self> {

@@ -19,7 +19,10 @@ pub(super) struct TypeName {
 
 impl TypeName {
     pub(super) fn new(package: &str, name: &str) -> Self {
-        Self { package: package.to_owned(), name: name.to_owned() }
+        Self {
+            package: package.to_owned(),
+            name: name.to_owned(),
+        }
     }
 
     /// `io.k8s.api.apps.v1.Deployment` is `apps/v1` `Deployment`.
@@ -46,19 +49,28 @@ impl Documents {
                 continue;
             }
             let text = std::fs::read(&path)?;
-            let document: Value =
-                serde_json::from_slice(&text).with_context(|| format!("parsing {}", path.display()))?;
-            let Some(found) = document.pointer("/components/schemas").and_then(Value::as_object) else {
+            let document: Value = serde_json::from_slice(&text)
+                .with_context(|| format!("parsing {}", path.display()))?;
+            let Some(found) = document
+                .pointer("/components/schemas")
+                .and_then(Value::as_object)
+            else {
                 continue;
             };
-            schemas.extend(found.iter().map(|(id, schema)| (TypeName::parse(id), schema.clone())));
+            schemas.extend(
+                found
+                    .iter()
+                    .map(|(id, schema)| (TypeName::parse(id), schema.clone())),
+            );
         }
         Ok(Self { schemas })
     }
 
     pub(super) fn get(&self, name: &TypeName) -> Result<Schema<'_>> {
         let schema = self.schemas.get(name);
-        Ok(Schema(schema.with_context(|| format!("no schema {}.{}", name.package, name.name))?))
+        Ok(Schema(schema.with_context(|| {
+            format!("no schema {}.{}", name.package, name.name)
+        })?))
     }
 
     /// The kinds of these group versions; lists of them left out.
@@ -67,10 +79,12 @@ impl Documents {
             .iter()
             .filter(|(name, schema)| {
                 let schema = Schema(schema);
-                let is_list = schema.properties().any(|(field, items)| {
-                    field == "items" && items.str("type") == Some("array")
-                });
-                name.package != "meta/v1" && !is_list && schema.group_version_kind(group_versions).is_some()
+                let is_list = schema
+                    .properties()
+                    .any(|(field, items)| field == "items" && items.str("type") == Some("array"));
+                name.package != "meta/v1"
+                    && !is_list
+                    && schema.group_version_kind(group_versions).is_some()
             })
             .map(|(name, _)| name.clone())
             .collect()
@@ -84,11 +98,17 @@ pub(super) struct Schema<'a>(&'a Value);
 impl<'a> Schema<'a> {
     pub(super) fn properties(self) -> impl Iterator<Item = (&'a str, Schema<'a>)> {
         let properties = self.0.get("properties").and_then(Value::as_object);
-        properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), Schema(schema)))
+        properties
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), Schema(schema)))
     }
 
     pub(super) fn requires(self, field: &str) -> bool {
-        self.0.get("required").and_then(Value::as_array).is_some_and(|all| all.iter().any(|name| name == field))
+        self.0
+            .get("required")
+            .and_then(Value::as_array)
+            .is_some_and(|all| all.iter().any(|name| name == field))
     }
 
     pub(super) fn is_atomic_map(self) -> bool {
@@ -96,11 +116,18 @@ impl<'a> Schema<'a> {
     }
 
     /// The served group and version when exactly one of `wanted` is this kind's.
-    pub(super) fn group_version_kind(self, wanted: &[(&'a str, &'a str)]) -> Option<(&'a str, &'a str)> {
+    pub(super) fn group_version_kind(
+        self,
+        wanted: &[(&'a str, &'a str)],
+    ) -> Option<(&'a str, &'a str)> {
         let kinds = self.0.get("x-kubernetes-group-version-kind")?.as_array()?;
-        let [kind] = kinds.as_slice() else { return None };
+        let [kind] = kinds.as_slice() else {
+            return None;
+        };
         let (group, version) = (kind.get("group")?.as_str()?, kind.get("version")?.as_str()?);
-        wanted.contains(&(group, version)).then_some((group, version))
+        wanted
+            .contains(&(group, version))
+            .then_some((group, version))
     }
 
     /// The named struct types that this type's fields lead to.
@@ -117,7 +144,10 @@ impl<'a> Schema<'a> {
             if !is_scalar(&name) {
                 found.push(name);
             }
-        } else if let Some(inner) = self.child("items").or_else(|| self.child("additionalProperties")) {
+        } else if let Some(inner) = self
+            .child("items")
+            .or_else(|| self.child("additionalProperties"))
+        {
             inner.collect_references(found);
         }
     }
@@ -125,7 +155,10 @@ impl<'a> Schema<'a> {
     fn reference(self) -> Option<TypeName> {
         let direct = self.str("$ref");
         let wrapped = || self.0.pointer("/allOf/0/$ref").and_then(Value::as_str);
-        direct.or_else(wrapped).and_then(|text| text.strip_prefix(REFERENCE)).map(TypeName::parse)
+        direct
+            .or_else(wrapped)
+            .and_then(|text| text.strip_prefix(REFERENCE))
+            .map(TypeName::parse)
     }
 
     /// The field's type in the data format; see `crates/apiserver/src/schema/data.rs`.
@@ -144,11 +177,17 @@ impl<'a> Schema<'a> {
         let (base, plain) = match (self.str("type"), self.str("format")) {
             (Some("array"), _) => {
                 let items = self.child("items").context("array without items")?;
-                return Ok(format!("[]{}", items.token(package, go.and_then(|go| go.item()))?));
+                return Ok(format!(
+                    "[]{}",
+                    items.token(package, go.and_then(|go| go.item()))?
+                ));
             }
             (Some("object"), _) => match self.child("additionalProperties") {
                 Some(values) => {
-                    return Ok(format!("map:{}", values.token(package, go.and_then(|go| go.value()))?));
+                    return Ok(format!(
+                        "map:{}",
+                        values.token(package, go.and_then(|go| go.value()))?
+                    ));
                 }
                 None => return Ok("any".to_owned()),
             },
@@ -177,8 +216,15 @@ impl<'a> Schema<'a> {
         let mut flags = Vec::new();
         match self.str("x-kubernetes-list-type") {
             Some("map") => {
-                let keys = self.0.get("x-kubernetes-list-map-keys").and_then(Value::as_array);
-                let keys: Vec<_> = keys.into_iter().flatten().filter_map(Value::as_str).collect();
+                let keys = self
+                    .0
+                    .get("x-kubernetes-list-map-keys")
+                    .and_then(Value::as_array);
+                let keys: Vec<_> = keys
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str)
+                    .collect();
                 flags.push(format!("keys={}", keys.join(",")));
             }
             Some("set") => flags.push("set".to_owned()),
@@ -190,7 +236,11 @@ impl<'a> Schema<'a> {
             None => {}
             Some(other) => bail!("map type {other}"),
         }
-        for strategy in self.str("x-kubernetes-patch-strategy").into_iter().flat_map(|all| all.split(',')) {
+        for strategy in self
+            .str("x-kubernetes-patch-strategy")
+            .into_iter()
+            .flat_map(|all| all.split(','))
+        {
             flags.push(match (strategy, self.str("x-kubernetes-patch-merge-key")) {
                 ("merge", Some(key)) => format!("merge={key}"),
                 ("merge", None) => "merge".to_owned(),
@@ -231,7 +281,10 @@ fn scalar(name: &TypeName) -> Option<&'static str> {
         (_, "Quantity") => "quantity",
         (_, "IntOrString") => "intstr",
         (_, "RawExtension" | "FieldsV1" | "JSON") => "any",
-        (_, "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrStringArray") => "any",
+        (
+            _,
+            "JSONSchemaPropsOrArray" | "JSONSchemaPropsOrBool" | "JSONSchemaPropsOrStringArray",
+        ) => "any",
         _ => return None,
     })
 }
