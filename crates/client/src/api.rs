@@ -3,6 +3,8 @@
 mod delete;
 mod read;
 mod subresource;
+#[cfg(test)]
+mod tests;
 mod write;
 
 pub use self::delete::Deleted;
@@ -165,12 +167,12 @@ impl<K> Api<K> {
         ))
     }
 
-    /// The path of one object, with a subresource if that is not empty.
+    /// The path of one object, or of a subresource of it.
     fn object(
         &self,
         namespace: Option<&str>,
         name: &str,
-        subresource: &str,
+        subresource: Option<&str>,
     ) -> Result<Query, RequestError> {
         let namespace = self.namespace.as_deref().or(namespace);
         if namespace.is_none() && self.resource.scope == Scope::Namespaced {
@@ -181,7 +183,7 @@ impl<K> Api<K> {
         let checked = namespace.map(|ns| segment("namespace", ns)).transpose()?;
         let name = segment("name", name)?;
         let mut path = self.resource.object_path(checked.as_deref(), &name);
-        if !subresource.is_empty() {
+        if let Some(subresource) = subresource {
             path.push('/');
             path.push_str(&segment("subresource", subresource)?);
         }

@@ -6,6 +6,8 @@ mod kubeconfig;
 mod load;
 mod pem;
 mod resolve;
+#[cfg(test)]
+mod tests;
 
 pub use self::error::{ConfigError, ConnectError};
 

@@ -1,6 +1,8 @@
 //! Who is asking: what goes into the `Authorization` header.
 
 mod secret;
+#[cfg(test)]
+mod tests;
 mod token_file;
 
 pub use self::secret::Secret;
@@ -76,10 +78,6 @@ impl Credentials {
     }
 
     /// The header for the next try.
-    #[expect(
-        clippy::unused_async,
-        reason = "credentials that have to be fetched come with exec plugins"
-    )]
     pub(crate) async fn authorization(&self) -> Result<Option<HeaderValue>, CredentialError> {
         match &self.0 {
             Kind::None => Ok(None),

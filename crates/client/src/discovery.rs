@@ -4,6 +4,8 @@ mod aggregated;
 mod fetch;
 mod lookup;
 mod plain;
+#[cfg(test)]
+mod tests;
 
 use evenkeel_meta::{ApiResource, Scope};
 

@@ -183,7 +183,7 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    pub(crate) fn new(what: impl Into<Box<str>>, reason: impl ToString) -> Self {
+    pub(crate) fn new(what: impl Into<Box<str>>, reason: &(impl ToString + ?Sized)) -> Self {
         Self {
             what: what.into(),
             reason: reason.to_string().into(),

@@ -12,6 +12,8 @@ mod options;
 mod patch;
 mod peek;
 mod query;
+#[cfg(test)]
+mod testing;
 mod transport;
 mod watch;
 

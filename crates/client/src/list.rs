@@ -3,6 +3,8 @@
 mod decoder;
 mod page_stream;
 mod pager;
+#[cfg(test)]
+mod tests;
 
 pub use self::page_stream::{PageItem, PageStream};
 pub(crate) use self::pager::Pager;

@@ -66,14 +66,14 @@ impl Default for ListOptions {
 impl ListOptions {
     /// Only objects whose labels match; takes a `LabelSelector` or its text.
     #[must_use]
-    pub fn labels(mut self, selector: impl ToString) -> Self {
+    pub fn labels(mut self, selector: &(impl ToString + ?Sized)) -> Self {
         self.label_selector = selector.to_string();
         self
     }
 
     /// Only objects whose fields match; takes a `FieldSelector` or its text.
     #[must_use]
-    pub fn fields(mut self, selector: impl ToString) -> Self {
+    pub fn fields(mut self, selector: &(impl ToString + ?Sized)) -> Self {
         self.field_selector = selector.to_string();
         self
     }
@@ -188,14 +188,14 @@ impl WatchOptions {
 
     /// Only objects whose labels match; takes a `LabelSelector` or its text.
     #[must_use]
-    pub fn labels(mut self, selector: impl ToString) -> Self {
+    pub fn labels(mut self, selector: &(impl ToString + ?Sized)) -> Self {
         self.label_selector = selector.to_string();
         self
     }
 
     /// Only objects whose fields match; takes a `FieldSelector` or its text.
     #[must_use]
-    pub fn fields(mut self, selector: impl ToString) -> Self {
+    pub fn fields(mut self, selector: &(impl ToString + ?Sized)) -> Self {
         self.field_selector = selector.to_string();
         self
     }

@@ -21,7 +21,7 @@ pub(crate) fn undecodable(
     let what = format!("{resource} {:?}", metadata.metadata.key().to_string());
     Undecodable {
         metadata: Arc::new(metadata),
-        error: DecodeError::new(what, error),
+        error: DecodeError::new(what, &error),
     }
 }
 

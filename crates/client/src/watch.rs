@@ -1,6 +1,8 @@
 //! Watch streams.
 
 mod decoder;
+#[cfg(test)]
+mod tests;
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -28,7 +28,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
     /// [`Error::is_not_found`](crate::Error::is_not_found) if it is gone already;
     /// [`Error::is_conflict`](crate::Error::is_conflict) if a precondition does not hold.
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<K>> {
-        let target = self.object(None, name, "")?;
+        let target = self.object(None, name, None)?;
         let request = self
             .write_request(Method::DELETE, target, self.subject("delete", name))
             .body("application/json", encode(options)?);

@@ -17,7 +17,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
     ///
     /// [`Error::is_not_found`] if it is not there.
     pub async fn get(&self, name: &str) -> Result<K> {
-        let target = self.object(None, name, "")?;
+        let target = self.object(None, name, None)?;
         let request = self.write_request(Method::GET, target, self.subject("get", name));
         self.send_for_object(&request).await
     }
@@ -139,6 +139,6 @@ impl<K: Object + DeserializeOwned> Api<K> {
 pub(super) fn decode<T: DeserializeOwned>(body: &[u8], subject: &Subject) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| match crate::client::failure(body) {
         Some(status) => Error::from(status),
-        None => DecodeError::new(format!("the answer to {subject}"), error).into(),
+        None => DecodeError::new(format!("the answer to {subject}"), &error).into(),
     })
 }

@@ -15,7 +15,6 @@ use crate::query::Query;
 /// `finalize`.
 ///
 /// The bodies that are sent may be of any type.
-#[derive(Clone, Debug)]
 pub struct Subresource<T> {
     api: Api<T>,
     name: Box<str>,
@@ -30,6 +29,24 @@ impl<T> Subresource<T> {
     }
 }
 
+impl<T> Clone for Subresource<T> {
+    fn clone(&self) -> Self {
+        Self {
+            api: self.api.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+impl<T> std::fmt::Debug for Subresource<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subresource")
+            .field("api", &self.api)
+            .field("name", &self.name)
+            .finish()
+    }
+}
+
 impl<T: DeserializeOwned> Subresource<T> {
     /// Reads it for the object `name`.
     ///
@@ -38,7 +55,7 @@ impl<T: DeserializeOwned> Subresource<T> {
     /// [`Error::is_not_found`](crate::Error::is_not_found) if the object or the subresource is
     /// not there.
     pub async fn get(&self, name: &str) -> Result<T> {
-        let target = self.api.object(None, name, &self.name)?;
+        let target = self.api.object(None, name, Some(&self.name))?;
         self.send(&self.request(Method::GET, "get", target, name))
             .await
     }
@@ -79,7 +96,7 @@ impl<T: DeserializeOwned> Subresource<T> {
     ///
     /// As [`Api::patch`].
     pub async fn patch(&self, name: &str, patch: &Patch, options: &PatchOptions) -> Result<T> {
-        let mut target = self.api.object(None, name, &self.name)?;
+        let mut target = self.api.object(None, name, Some(&self.name))?;
         options.write_to(self.manager(), &mut target);
         let request = self
             .request(Method::PATCH, "patch", target, name)
@@ -95,7 +112,7 @@ impl<T: DeserializeOwned> Subresource<T> {
         body: &(impl Serialize + ?Sized),
         options: &WriteOptions,
     ) -> Result<T> {
-        let mut target = self.api.object(None, name, &self.name)?;
+        let mut target = self.api.object(None, name, Some(&self.name))?;
         options.write_to(self.manager(), &mut target);
         let request = self
             .request(method, verb, target, name)

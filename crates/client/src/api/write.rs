@@ -18,7 +18,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
     /// [`Error::is_conflict`](crate::Error::is_conflict) if the patch names a resource version
     /// that is not the present one.
     pub async fn patch(&self, name: &str, patch: &Patch, options: &PatchOptions) -> Result<K> {
-        self.patch_at(name, "", patch, options).await
+        self.patch_at(name, None, patch, options).await
     }
 
     /// Changes parts of an object's status.
@@ -32,7 +32,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         patch: &Patch,
         options: &PatchOptions,
     ) -> Result<K> {
-        self.patch_at(name, "status", patch, options).await
+        self.patch_at(name, Some("status"), patch, options).await
     }
 
     /// Server-side apply: the object shall have these fields. It is created if it is not there.
@@ -50,14 +50,14 @@ impl<K: Object + DeserializeOwned> Api<K> {
         configuration: &(impl Serialize + ?Sized + Sync),
         options: &PatchOptions,
     ) -> Result<K> {
-        self.patch_at(name, "", &Patch::apply(configuration), options)
+        self.patch_at(name, None, &Patch::apply(configuration), options)
             .await
     }
 
     pub(super) async fn patch_at(
         &self,
         name: &str,
-        subresource: &str,
+        subresource: Option<&str>,
         patch: &Patch,
         options: &PatchOptions,
     ) -> Result<K> {
@@ -110,7 +110,7 @@ impl<K: Object + DeserializeOwned + Serialize + Complete> Api<K> {
     ///
     /// [`Error::is_conflict`](crate::Error::is_conflict) if it changed in between.
     pub async fn update(&self, object: &K, options: &WriteOptions) -> Result<K> {
-        self.update_at("", object, options).await
+        self.update_at(None, object, options).await
     }
 
     /// Replaces an object's status and nothing else.
@@ -119,10 +119,15 @@ impl<K: Object + DeserializeOwned + Serialize + Complete> Api<K> {
     ///
     /// As [`update`](Self::update).
     pub async fn update_status(&self, object: &K, options: &WriteOptions) -> Result<K> {
-        self.update_at("status", object, options).await
+        self.update_at(Some("status"), object, options).await
     }
 
-    async fn update_at(&self, subresource: &str, object: &K, options: &WriteOptions) -> Result<K> {
+    async fn update_at(
+        &self,
+        subresource: Option<&str>,
+        object: &K,
+        options: &WriteOptions,
+    ) -> Result<K> {
         let metadata = object.metadata();
         let mut target = self.object(metadata.namespace(), metadata.name(), subresource)?;
         options.write_to(self.client.options().field_manager.as_deref(), &mut target);

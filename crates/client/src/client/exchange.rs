@@ -36,7 +36,7 @@ impl Client {
 
     async fn tries(&self, outgoing: &Outgoing) -> Result<http::Response<ByteStream>> {
         let options = &self.shared.options;
-        let mut retries = Retries::new(options.retry, &outgoing.method, outgoing.is_watch());
+        let mut retries = Retries::new(options.retry, &outgoing.method);
         let mut refreshed = false;
         let mut limited = !outgoing.is_watch();
         loop {
@@ -76,7 +76,12 @@ impl Client {
         }
     }
 
-    async fn pause(&self, outgoing: &Outgoing, wait: Duration, cause: &dyn std::fmt::Display) {
+    async fn pause(
+        &self,
+        outgoing: &Outgoing,
+        wait: Duration,
+        cause: &(dyn std::fmt::Display + Sync),
+    ) {
         let wait = self.shared.retries.spread(wait);
         tracing::debug!(request = %outgoing.subject, ?wait, %cause, "trying again");
         tokio::time::sleep(wait).await;
@@ -137,7 +142,7 @@ impl Client {
         while let Some(chunk) = body.next().await.transpose().map_err(named)? {
             if whole.len() + chunk.len() > LARGEST_BODY {
                 let reason = format!("larger than {LARGEST_BODY} bytes");
-                return Err(DecodeError::new(outgoing.subject.to_string(), reason).into());
+                return Err(DecodeError::new(outgoing.subject.to_string(), &reason).into());
             }
             whole.extend_from_slice(&chunk);
         }

@@ -12,9 +12,10 @@ use crate::transport::{TransportError, TransportErrorKind};
 /// - An answer of 429 or 5xx that carries `Retry-After`: any verb, after that time. The
 ///   exception is "too large resource version": waiting for a lagging server is the caller's
 ///   decision, who can ask for less.
-/// - A lost connection: reads only, after a second.
+/// - A lost connection: reads and the opening of watches only, after a second.
 ///
-/// Everything else, and the last try, is the caller's.
+/// Everything else, and the last try, is the caller's. That includes time limits: whoever
+/// waited that long should hear of it (client-go would open a watch again ten times).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
@@ -59,17 +60,15 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(50);
 /// The tries of one request.
 pub(crate) struct Retries {
     policy: RetryPolicy,
-    reads_only: bool,
-    is_watch: bool,
+    is_read: bool,
     used: u32,
 }
 
 impl Retries {
-    pub(crate) fn new(policy: RetryPolicy, method: &Method, is_watch: bool) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, method: &Method) -> Self {
         Self {
             policy,
-            reads_only: *method == Method::GET,
-            is_watch,
+            is_read: *method == Method::GET,
             used: 0,
         }
     }
@@ -95,12 +94,7 @@ impl Retries {
 
     /// The same for a request that got no answer.
     pub(crate) fn after_error(&mut self, error: &TransportError) -> Option<Duration> {
-        let safe = match error.kind() {
-            TransportErrorKind::Closed => self.reads_only,
-            TransportErrorKind::Timeout => self.is_watch,
-            _ => false,
-        };
-        if safe {
+        if self.is_read && error.kind() == TransportErrorKind::Closed {
             self.use_one(AFTER_LOST_CONNECTION)
         } else {
             None

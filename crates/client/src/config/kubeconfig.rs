@@ -152,7 +152,35 @@ fn parse(text: &str) -> Result<File, String> {
     if text.trim().is_empty() {
         return Ok(File::default());
     }
-    serde_saphyr::from_str(text).map_err(|error| error.to_string())
+    serde_saphyr::from_str(text).map_err(|error| {
+        // The parser's own text shows the lines around the fault, and those hold credentials.
+        let bare = error.without_snippet().to_string();
+        unquoted(bare.lines().next().unwrap_or_default())
+    })
+}
+
+/// The message without the texts that it quotes from the file; single characters stay.
+fn unquoted(message: &str) -> String {
+    let mut kept = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(open) = rest.find(['"', '\'']) {
+        let quote = &rest[open..=open];
+        let (before, quoted) = rest.split_at(open + 1);
+        kept.push_str(before);
+        let end = quoted.find(quote).unwrap_or(quoted.len());
+        let mut inner = quoted[..end].chars();
+        match (inner.next(), inner.next()) {
+            (Some(_), Some(_)) => kept.push_str("..."),
+            _ => kept.push_str(&quoted[..end]),
+        }
+        rest = &quoted[end..];
+        if let Some(after) = rest.strip_prefix(quote) {
+            kept.push_str(quote);
+            rest = after;
+        }
+    }
+    kept.push_str(rest);
+    kept
 }
 
 fn join<T>(

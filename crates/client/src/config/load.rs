@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use super::kubeconfig::{Kubeconfig, title};
 use super::{Config, ConfigError, in_cluster, resolve};
 
+type Variable = dyn Fn(&str) -> Option<OsString>;
+
 /// What the surroundings of a process say; tests make their own.
 pub(super) struct Environment {
-    variable: Box<dyn Fn(&str) -> Option<OsString>>,
+    variable: Box<Variable>,
     /// Where a pod finds its service account.
     pub(super) service_account: PathBuf,
 }

@@ -151,5 +151,5 @@ fn wanted(group: Group) -> Vec<Wanted> {
 
 fn read<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body)
-        .map_err(|error| DecodeError::new(format!("the answer to request {path}"), error).into())
+        .map_err(|error| DecodeError::new(format!("the answer to request {path}"), &error).into())
 }

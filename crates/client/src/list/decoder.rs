@@ -163,7 +163,7 @@ impl Decoder {
 
     fn field(&mut self, field: Field, end: usize) -> Result<(), DecodeError> {
         let value = &self.buffer[..end];
-        let wrong = |error| DecodeError::new("the list", error);
+        let wrong = |error| DecodeError::new("the list", &error);
         match field {
             Field::Kind => self.kind = serde_json::from_slice(value).map_err(wrong)?,
             Field::Metadata if value != b"null" => {
@@ -210,5 +210,5 @@ impl Decoder {
 }
 
 fn malformed(reason: &str) -> DecodeError {
-    DecodeError::new("the list", reason)
+    DecodeError::new("the list", &reason)
 }

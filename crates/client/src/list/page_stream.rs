@@ -102,7 +102,7 @@ impl<K: DeserializeOwned> PageStream<K> {
                     kind => kind,
                 };
                 let reason = format!("expected a list, got {found}");
-                DecodeError::new(format!("the answer to list {}", self.resource), reason).into()
+                DecodeError::new(format!("the answer to list {}", self.resource), &reason).into()
             }
         })
     }

@@ -170,10 +170,10 @@ fn exact<K: DeserializeOwned>(
     }
     let what = "a watch event";
     let envelope: Envelope<'_> =
-        serde_json::from_slice(text).map_err(|error| DecodeError::new(what, error))?;
+        serde_json::from_slice(text).map_err(|error| DecodeError::new(what, &error))?;
     let Some(kind) = Kind::parse(envelope.kind.as_bytes()) else {
         let reason = format!("unknown type {:?}", envelope.kind);
-        return Err(DecodeError::new(what, reason));
+        return Err(DecodeError::new(what, &reason));
     };
     let object = envelope.object.get().as_bytes();
     match (decode(kind, object), kind) {
@@ -189,7 +189,7 @@ fn exact<K: DeserializeOwned>(
                 error: object.error,
             })
         }
-        (Err(error), Kind::Bookmark | Kind::Error) => Err(DecodeError::new(what, error)),
+        (Err(error), Kind::Bookmark | Kind::Error) => Err(DecodeError::new(what, &error)),
     }
 }
 

@@ -1,0 +1,189 @@
+use std::time::Duration;
+
+use futures_util::StreamExt;
+
+use crate::testing::{Answer, Pod, Scripted};
+use crate::transport::TransportErrorKind;
+use crate::{Error, List, ListOptions, PageItem};
+
+/// A list as Go writes custom resources: the metadata comes last.
+const SORTED: &str = r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a"}},
+  {"metadata":{"name":"b","labels":{"x":"}],\"items\":["}}}],"kind":"PodList",
+  "metadata":{"continue":"","resourceVersion":"7","remainingItemCount":3}}"#;
+
+async fn list(answer: impl Fn() -> Answer + Send + Sync + 'static) -> Result<List<Pod>, Error> {
+    let server = Scripted::new(move |_, _| answer());
+    server
+        .client()
+        .all::<Pod>()
+        .list(&ListOptions::default())
+        .await
+}
+
+fn names(list: &List<Pod>) -> Vec<&str> {
+    list.into_iter().map(|pod| &*pod.metadata.name).collect()
+}
+
+fn page(version: u64, token: &str, names: &[&str]) -> Answer {
+    let items: Vec<_> = names
+        .iter()
+        .map(|name| serde_json::json!({"metadata": {"name": name}}))
+        .collect();
+    let list = serde_json::json!({
+        "kind": "PodList", "items": items,
+        "metadata": {"resourceVersion": version.to_string(), "continue": token},
+    });
+    Answer::ok(list.to_string())
+}
+
+fn expired() -> Answer {
+    Answer::new(410).chunk(r#"{"kind":"Status","status":"Failure","reason":"Expired","code":410}"#)
+}
+
+#[tokio::test]
+async fn items_are_found_wherever_the_bytes_are_cut() {
+    for cut in 0..=SORTED.len() {
+        let (head, tail) = SORTED.split_at(cut);
+        let list = list(move || Answer::ok(head).chunk(tail)).await.unwrap();
+        assert_eq!(names(&list), ["a", "b"], "cut at {cut}");
+        assert_eq!(list.resource_version, 7.into());
+    }
+    let list = list(|| {
+        SORTED
+            .bytes()
+            .fold(Answer::new(200), |answer, byte| answer.chunk(vec![byte]))
+    });
+    assert_eq!(names(&list.await.unwrap()), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn an_item_is_there_before_the_rest_has_arrived() {
+    let server = Scripted::new(|_, _| Answer::ok(&SORTED[..70]).then_silent());
+    let pods = server.client().all::<Pod>();
+    let mut page = pods.stream_page(&ListOptions::default()).await.unwrap();
+    let Some(Ok(PageItem::Object(pod))) = page.next().await else {
+        panic!("no object")
+    };
+    assert_eq!(pod.metadata.name, "a");
+}
+
+#[tokio::test]
+async fn no_items_are_an_empty_list_and_other_answers_none() {
+    for body in [
+        r#"{"kind":"PodList","items":null}"#,
+        r#"{"items":[]}"#,
+        r#"{"metadata":null,"items":[]}"#,
+    ] {
+        assert!(
+            list(move || Answer::ok(body))
+                .await
+                .unwrap()
+                .items
+                .is_empty()
+        );
+    }
+    for (body, found) in [
+        (
+            r#"{"kind":"Table","rows":[{"cells":["a"]}]}"#,
+            "expected a list, got Table",
+        ),
+        (
+            r#"{"kind":"Pod","metadata":{"name":"a"}}"#,
+            "expected a list, got Pod",
+        ),
+        ("{}", "expected a list, got no list"),
+        ("[]", "it does not begin with '{'"),
+        ("<html>", "it does not begin with '{'"),
+    ] {
+        let error = list(move || Answer::ok(body)).await.unwrap_err();
+        assert!(matches!(error, Error::Decode(_)), "{body}");
+        assert!(error.to_string().contains(found), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn kube_rs_d4_one_undecodable_object_does_not_hold_up_the_list() {
+    let body = r#"{"items":[{"metadata":{"name":"a"}},
+        {"metadata":{"name":"bad","namespace":"ns","resourceVersion":"4"},"spec":{"nodeName":[]}},
+        3, {"metadata":{"name":"c"}}],"metadata":{"resourceVersion":"7"}}"#;
+    let list = list(move || Answer::ok(body)).await.unwrap();
+    assert_eq!(names(&list), ["a", "c"]);
+    assert_eq!(list.resource_version, 7.into());
+    let bad = &list.undecodable[0];
+    assert_eq!(bad.metadata.metadata.resource_version, Some(4.into()));
+    assert_eq!(bad.error.what(), r#"pods "ns/bad""#);
+    assert_eq!(list.undecodable.len(), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_is_an_error() {
+    for broken in [
+        || Answer::ok(&SORTED[..90]),
+        || Answer::ok(&SORTED[..90]).broken(TransportErrorKind::Closed),
+    ] {
+        let error = list(broken).await.unwrap_err();
+        assert!(matches!(&error, Error::Transport(e) if e.kind() == TransportErrorKind::Closed));
+        assert!(error.to_string().starts_with("list pods: "), "{error}");
+        assert!(error.is_retryable());
+    }
+}
+
+#[tokio::test]
+async fn p2_pages_are_joined_in_the_state_of_the_first() {
+    let server = Scripted::new(|nth, _| match nth {
+        0 => page(7, "t1", &["a", "b"]),
+        1 => page(8, "t2", &["c"]),
+        _ => page(9, "", &["d"]),
+    });
+    let options = ListOptions::default().page_size(2).at(3.into());
+    let list = server.client().all::<Pod>().list(&options).await.unwrap();
+    assert_eq!(names(&list), ["a", "b", "c", "d"]);
+    assert_eq!((list.resource_version, list.paged), (7.into(), true));
+    assert_eq!(
+        server.targets(),
+        [
+            "/api/v1/pods?limit=2&resourceVersion=3",
+            "/api/v1/pods?limit=2&continue=t1",
+            "/api/v1/pods?limit=2&continue=t2",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn p3_kube_rs_d3_an_expired_token_ends_in_one_full_list() {
+    let server = Scripted::new(|nth, _| match nth {
+        0 => page(7, "t1", &["a", "gone"]),
+        1 => expired(),
+        _ => page(9, "", &["a", "d"]),
+    });
+    let options = ListOptions::default().page_size(2).at(3.into());
+    let list = server.client().all::<Pod>().list(&options).await.unwrap();
+    assert_eq!(
+        names(&list),
+        ["a", "d"],
+        "nothing of the first pages is kept"
+    );
+    assert_eq!((list.resource_version, list.paged), (9.into(), true));
+    assert_eq!(server.targets()[2], "/api/v1/pods?resourceVersion=3");
+}
+
+#[tokio::test]
+async fn p3_expired_on_the_first_page_is_the_callers() {
+    let server = Scripted::new(|_, _| expired());
+    let error = server
+        .client()
+        .all::<Pod>()
+        .list(&ListOptions::default())
+        .await;
+    assert!(error.unwrap_err().is_expired());
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn p4_a_list_that_never_answers_can_be_dropped() {
+    let server = Scripted::new(|_, _| Answer::no_head());
+    let pods = server.client().all::<Pod>();
+    let limit = Duration::from_millis(1);
+    let outcome = tokio::time::timeout(limit, pods.list(&ListOptions::default())).await;
+    assert!(outcome.is_err());
+}

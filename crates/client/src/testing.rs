@@ -1,0 +1,224 @@
+//! A scripted server for the tests beside the code.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use evenkeel_meta::{ApiResource, Complete, Meta, Object, Resource, Scope};
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
+use http::{HeaderMap, Method};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::client::{Client, ClientOptions};
+use crate::transport::{ByteStream, Lane, Transport, TransportError, TransportErrorKind};
+
+/// What the server does with one request.
+pub(crate) struct Answer {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    chunks: Vec<Result<Bytes, TransportError>>,
+    end: End,
+}
+
+enum End {
+    /// The body ends.
+    Closed,
+    /// Nothing comes after the last chunk.
+    Silent,
+    /// Not even the head comes.
+    NoHead,
+    /// There is no answer.
+    Failed(TransportErrorKind),
+}
+
+impl Answer {
+    pub(crate) fn new(status: u16) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            chunks: Vec::new(),
+            end: End::Closed,
+        }
+    }
+
+    pub(crate) fn ok(body: impl Into<Bytes>) -> Self {
+        Self::new(200).chunk(body)
+    }
+
+    pub(crate) fn failed(kind: TransportErrorKind) -> Self {
+        let mut answer = Self::new(0);
+        answer.end = End::Failed(kind);
+        answer
+    }
+
+    pub(crate) fn no_head() -> Self {
+        let mut answer = Self::new(0);
+        answer.end = End::NoHead;
+        answer
+    }
+
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    pub(crate) fn chunk(mut self, chunk: impl Into<Bytes>) -> Self {
+        self.chunks.push(Ok(chunk.into()));
+        self
+    }
+
+    pub(crate) fn broken(mut self, kind: TransportErrorKind) -> Self {
+        let error = TransportError::with_detail(kind, "scripted");
+        self.chunks.push(Err(error));
+        self
+    }
+
+    pub(crate) fn then_silent(mut self) -> Self {
+        self.end = End::Silent;
+        self
+    }
+
+    fn respond(self) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
+        match self.end {
+            End::NoHead => return std::future::pending().boxed(),
+            End::Failed(kind) => {
+                let error = TransportError::with_detail(kind, "scripted");
+                return std::future::ready(Err(error)).boxed();
+            }
+            End::Closed | End::Silent => {}
+        }
+        let chunks = stream::iter(self.chunks);
+        let body = match self.end {
+            End::Silent => chunks.chain(stream::pending()).boxed(),
+            _ => chunks.boxed(),
+        };
+        let mut response = http::Response::builder().status(self.status);
+        for (name, value) in self.headers {
+            response = response.header(name, value);
+        }
+        std::future::ready(Ok(response.body(body).unwrap())).boxed()
+    }
+}
+
+/// A request as the server saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) lane: Lane,
+    pub(crate) method: Method,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) at: tokio::time::Instant,
+}
+
+impl Seen {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+type Behaviour = dyn Fn(usize, &Seen) -> Answer + Send + Sync;
+
+/// Answers the n-th request, counted from 0, and remembers all of them.
+#[derive(Clone)]
+pub(crate) struct Scripted {
+    behaviour: Arc<Behaviour>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl Scripted {
+    pub(crate) fn new(behaviour: impl Fn(usize, &Seen) -> Answer + Send + Sync + 'static) -> Self {
+        Self {
+            behaviour: Arc::new(behaviour),
+            seen: Arc::default(),
+        }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.clone(), ClientOptions::default())
+    }
+
+    pub(crate) fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().clone()
+    }
+
+    pub(crate) fn targets(&self) -> Vec<String> {
+        self.seen().into_iter().map(|seen| seen.target).collect()
+    }
+}
+
+impl Transport for Scripted {
+    fn send(
+        &self,
+        lane: Lane,
+        request: http::Request<Bytes>,
+    ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
+        let (head, body) = request.into_parts();
+        let seen = Seen {
+            lane,
+            method: head.method,
+            target: head.uri.path_and_query().unwrap().to_string(),
+            headers: head.headers,
+            body,
+            at: tokio::time::Instant::now(),
+        };
+        let nth = {
+            let mut all = self.seen.lock();
+            all.push(seen.clone());
+            all.len() - 1
+        };
+        (self.behaviour)(nth, &seen).respond()
+    }
+}
+
+/// A pod of which one field is known.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct Pod {
+    pub(crate) metadata: Meta,
+    #[serde(default)]
+    pub(crate) spec: PodSpec,
+}
+
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PodSpec {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) node_name: Option<String>,
+}
+
+impl Pod {
+    pub(crate) fn named(namespace: &str, name: &str) -> Self {
+        let mut pod = Self::default();
+        pod.metadata.namespace = Some(namespace.into());
+        pod.metadata.name = name.into();
+        pod
+    }
+}
+
+impl Object for Pod {
+    type Meta = Meta;
+
+    fn metadata(&self) -> &Meta {
+        &self.metadata
+    }
+}
+
+impl Resource for Pod {
+    fn api_resource() -> ApiResource {
+        ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced)
+    }
+}
+
+impl Complete for Pod {}
+
+/// An empty folder for one test.
+pub(crate) fn scratch(test: &str) -> std::path::PathBuf {
+    let folder = format!("evenkeel-client-{}-{test}", std::process::id());
+    let folder = std::env::temp_dir().join(folder);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
