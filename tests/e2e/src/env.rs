@@ -72,6 +72,22 @@ impl Env {
                 Server::Real(Box::new(RealServer::start(folder, assets, options).await?))
             }
         };
+        Self::around(server, folder, evenkeel)
+    }
+
+    /// The same scenario around an embedded server in this process, whose
+    /// handle injects faults.
+    ///
+    /// # Errors
+    /// No port, or the kubeconfig cannot be written.
+    pub async fn with_faults(self) -> anyhow::Result<(Self, evenkeel_apiserver::Server)> {
+        let server = evenkeel_apiserver::Server::new();
+        let embedded = Server::Embedded(EmbeddedServer::here(&self.folder, &server).await?);
+        let env = Self::around(embedded, &self.folder, &self.evenkeel)?;
+        Ok((env, server))
+    }
+
+    fn around(server: Server, folder: &Path, evenkeel: &Path) -> anyhow::Result<Self> {
         let config = Config::from_kubeconfig(server.kubeconfig(), None)?;
         Ok(Self {
             client: Client::connect(&config)?,

@@ -1,10 +1,14 @@
-//! `evenkeel apiserver` in a process that ends with the handle.
+//! The embedded API server: `evenkeel apiserver` in a process, or a listener in
+//! this one where a scenario injects faults. Either ends with the handle.
 
+use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use evenkeel_apiserver::Listener;
 use evenkeel_client::{Client, Config};
 
 use super::{free_port, ready};
@@ -16,8 +20,15 @@ const READY: Duration = Duration::from_secs(20);
 /// The embedded API server, in memory: what it held ends with it.
 #[derive(Debug)]
 pub struct EmbeddedServer {
-    process: Process,
+    host: Host,
     kubeconfig: PathBuf,
+}
+
+#[derive(Debug)]
+enum Host {
+    Process(Process),
+    /// Held for its end only.
+    Here(#[expect(dead_code, reason = "dropping it closes the port")] Listener),
 }
 
 impl EmbeddedServer {
@@ -45,7 +56,22 @@ impl EmbeddedServer {
         let client = Client::connect(&Config::from_kubeconfig(&kubeconfig, None)?)?;
         ready(&client, READY).await.context("evenkeel apiserver")?;
         Ok(Self {
-            process,
+            host: Host::Process(process),
+            kubeconfig,
+        })
+    }
+
+    /// Serves `server` from this process, for scenarios that do to it what a
+    /// program of its own offers no handle for.
+    ///
+    /// # Errors
+    /// No port, or the kubeconfig cannot be written.
+    pub async fn here(folder: &Path, server: &evenkeel_apiserver::Server) -> anyhow::Result<Self> {
+        let listener = server.listen((Ipv4Addr::LOCALHOST, 0)).await?;
+        let kubeconfig = folder.join("kubeconfig");
+        fs::write(&kubeconfig, listener.kubeconfig())?;
+        Ok(Self {
+            host: Host::Here(listener),
             kubeconfig,
         })
     }
@@ -56,9 +82,12 @@ impl EmbeddedServer {
         &self.kubeconfig
     }
 
-    /// The process, for signals and figures.
+    /// The process, for signals and figures; none if it is this one.
     #[must_use]
-    pub fn process(&self) -> &Process {
-        &self.process
+    pub fn process(&self) -> Option<&Process> {
+        match &self.host {
+            Host::Process(process) => Some(process),
+            Host::Here(_) => None,
+        }
     }
 }

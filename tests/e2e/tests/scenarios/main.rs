@@ -3,6 +3,7 @@
 
 mod adoption;
 mod cascade;
+mod catch_up;
 mod guestbook;
 mod leadership;
 mod namespaces;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
             REAL,
             leadership::a_frozen_leader_writes_nothing_when_it_wakes
         ),
+        scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
+        scenario!(REAL, catch_up::a_restarted_server_loses_nothing),
         scenario!(BOTH, namespaces::fifty_objects_of_ten_kinds_go),
     ])
 }
