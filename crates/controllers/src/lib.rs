@@ -1,4 +1,9 @@
-//! c
-mod deployment;
+//! The built-in controllers.
+mod claim;
+pub mod deployment;
 mod pod;
-mod replicaset;
+pub mod replicaset;
+mod setup;
+
+pub use pod::{Phase, Pod};
+pub use setup::Setup;

@@ -1,0 +1,276 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use evenkeel::{Context, Outcome, ReconcileError, Reconciler};
+use evenkeel_client::Error;
+use evenkeel_events::{EventType, ObjectReference, Recorder};
+use evenkeel_meta::{
+    DeleteOptions, MetaView, Object, ObjectKey, Preconditions, Resource, Status, Timestamp,
+};
+use evenkeel_store::{Index, Store};
+use futures_util::future::join_all;
+use k8s_openapi::api::apps::v1::ReplicaSet;
+
+use super::new_pod::NewPod;
+use super::rank;
+use super::slow_start::slow_start;
+use super::status::{self, Failure};
+use crate::claim::{self, Claimant, Verdict};
+use crate::pod::Pod;
+
+/// The most pods that one pass makes or removes.
+const BURST: usize = 500;
+
+/// Keeps as many pods as a ReplicaSet asks for (contracts kcm RS1-RS4).
+pub(crate) struct ReplicaSetReconciler {
+    pub(crate) sets: Store<ReplicaSet>,
+    pub(crate) pods: Store<Pod>,
+    /// Pods by the UID of their controller.
+    pub(crate) owned: Index<Pod>,
+    /// Pods without a controller, by namespace.
+    pub(crate) orphans: Index<Pod>,
+    /// ReplicaSets by the UID of their controller.
+    pub(crate) siblings: Index<ReplicaSet>,
+    pub(crate) recorder: Recorder,
+}
+
+/// Pods could not be made or removed.
+struct Refusal {
+    /// What the status shall say of it.
+    failure: Option<Failure>,
+    error: Error,
+}
+
+impl Reconciler for ReplicaSetReconciler {
+    async fn reconcile(
+        &self,
+        context: &Context<ObjectKey>,
+        key: &ObjectKey,
+    ) -> Result<Outcome, ReconcileError> {
+        let Some(set) = self.sets.get(key) else {
+            return Ok(Outcome::Done);
+        };
+        let selector = claim::selector(&set.spec.selector);
+        let claimant = Claimant {
+            resource: ReplicaSet::api_resource(),
+            meta: &set.metadata,
+            selector: &selector,
+        };
+        let pods = self.claimed(context, &claimant).await?;
+        let mut refused = None;
+        if !set.metadata.is_terminating() {
+            refused = self.scale(context, &claimant, &set, &pods).await.err();
+        }
+        let now = Timestamp::now();
+        let failure = refused
+            .as_ref()
+            .and_then(|refusal| refusal.failure.as_ref());
+        self.update_status(context, &set, &pods, failure, now)
+            .await?;
+        if let Some(refusal) = refused {
+            return Err(refusal.error.into());
+        }
+        Ok(match status::next_available(&set, &pods, now) {
+            // The clock's whole seconds may round the other way: look again right after.
+            Some(left) => Outcome::After(left.max(Duration::from_millis(10))),
+            None => Outcome::Done,
+        })
+    }
+}
+
+impl ReplicaSetReconciler {
+    /// The set's pods, after adopting and releasing.
+    async fn claimed<M: MetaView>(
+        &self,
+        context: &Context<ObjectKey>,
+        claimant: &Claimant<'_, M>,
+    ) -> Result<Vec<Arc<Pod>>, Error> {
+        let snapshot = self.pods.snapshot();
+        let mut pods = snapshot.by_index(&self.owned, claimant.meta.uid().unwrap_or_default());
+        let namespace = claimant.meta.namespace().unwrap_or_default();
+        let orphans = snapshot.by_index(&self.orphans, namespace);
+        let adoptable =
+            |pod: &Arc<Pod>| pod.is_active() && claimant.judge(pod.metadata()) == Verdict::Adopt;
+        let adopted: Vec<_> = orphans.into_iter().filter(adoptable).collect();
+        if !adopted.is_empty() && claimant.may_adopt(context).await? {
+            for pod in adopted {
+                pods.push(Arc::new(claimant.adopt(context, &*pod).await?));
+            }
+        }
+        let mut kept = Vec::with_capacity(pods.len());
+        for pod in pods {
+            match claimant.judge(pod.metadata()) {
+                Verdict::Keep => kept.push(pod),
+                Verdict::Release => claimant.release(context, &*pod).await?,
+                Verdict::Adopt | Verdict::Ignore => {}
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Makes or removes pods until there are as many as wanted.
+    async fn scale<M: MetaView>(
+        &self,
+        context: &Context<ObjectKey>,
+        claimant: &Claimant<'_, M>,
+        set: &ReplicaSet,
+        pods: &[Arc<Pod>],
+    ) -> Result<(), Refusal> {
+        let active: Vec<_> = pods.iter().filter(|pod| pod.is_active()).cloned().collect();
+        let wanted = usize::try_from(set.spec.replicas.unwrap_or(1)).unwrap_or(0);
+        if active.len() < wanted {
+            let missing = (wanted - active.len()).min(BURST);
+            self.create(context, claimant, set, missing).await
+        } else if active.len() > wanted {
+            let surplus = (active.len() - wanted).min(BURST);
+            self.remove(context, set, active, surplus).await
+        } else {
+            Ok(())
+        }
+    }
+
+    async fn create<M: MetaView>(
+        &self,
+        context: &Context<ObjectKey>,
+        claimant: &Claimant<'_, M>,
+        set: &ReplicaSet,
+        count: usize,
+    ) -> Result<(), Refusal> {
+        let failure = |error: Error| {
+            let message = error
+                .status()
+                .map_or_else(|| error.to_string(), |status| status.message.clone());
+            self.recorder.event(
+                &ObjectReference::of(set),
+                EventType::Warning,
+                "FailedCreate",
+                format!("Error creating: {message}"),
+            );
+            Refusal {
+                failure: Some(Failure {
+                    reason: "FailedCreate",
+                    message,
+                }),
+                error,
+            }
+        };
+        let pod = NewPod::from_template(set, claimant.owner_reference())
+            .map_err(|error| failure(Error::from(Status::internal(error))))?;
+        let (_, error) = slow_start(count, || async {
+            match context.create(&pod).await {
+                Ok(created) => {
+                    let name = created.metadata().name();
+                    self.recorder.event(
+                        &ObjectReference::of(set),
+                        EventType::Normal,
+                        "SuccessfulCreate",
+                        format!("Created pod: {name}"),
+                    );
+                    Ok(())
+                }
+                // Nothing can be made in a namespace that is going away, and nothing needs to be.
+                Err(error) if error.status().is_some_and(Status::is_namespace_terminating) => {
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            }
+        })
+        .await;
+        error.map_or(Ok(()), |error| Err(failure(error)))
+    }
+
+    async fn remove(
+        &self,
+        context: &Context<ObjectKey>,
+        set: &ReplicaSet,
+        active: Vec<Arc<Pod>>,
+        surplus: usize,
+    ) -> Result<(), Refusal> {
+        let chosen = rank::to_delete(active, self.related(set), surplus, Timestamp::now());
+        let deletions = chosen.iter().map(|pod| async move {
+            // In exactly the state that was ranked: a pod that was orphaned, or claimed by
+            // another, since then is not this set's to delete (bug kcm B33).
+            let options = DeleteOptions::default().only_if(Preconditions::exactly(pod.metadata()));
+            match context.delete(&**pod, options).await {
+                Ok(_) => {
+                    let name = pod.metadata().name();
+                    self.recorder.event(
+                        &ObjectReference::of(set),
+                        EventType::Normal,
+                        "SuccessfulDelete",
+                        format!("Deleted pod: {name}"),
+                    );
+                    Ok(())
+                }
+                Err(error) if error.is_not_found() => Ok(()),
+                Err(error) => Err(error),
+            }
+        });
+        let results: Result<Vec<()>, Error> = join_all(deletions).await.into_iter().collect();
+        results.map(drop).map_err(|error| {
+            // A pod that changed meanwhile is ranked anew in the next pass; nobody need know.
+            if error.is_conflict() {
+                return Refusal {
+                    failure: None,
+                    error,
+                };
+            }
+            let message = error.to_string();
+            self.recorder.event(
+                &ObjectReference::of(set),
+                EventType::Warning,
+                "FailedDelete",
+                format!("Error deleting: {message}"),
+            );
+            Refusal {
+                failure: Some(Failure {
+                    reason: "FailedDelete",
+                    message,
+                }),
+                error,
+            }
+        })
+    }
+
+    /// All active pods of the set's controller: those of its sibling sets, and its own.
+    fn related(&self, set: &ReplicaSet) -> Vec<Arc<Pod>> {
+        let snapshot = self.pods.snapshot();
+        let owner = set.metadata.controller().map(|owner| owner.uid);
+        let siblings = owner
+            .map(|uid| self.sets.by_index(&self.siblings, uid))
+            .unwrap_or_default();
+        let mut uids: Vec<&str> = siblings
+            .iter()
+            .filter_map(|set| set.metadata.uid())
+            .collect();
+        if owner.is_none() {
+            uids.extend(set.metadata.uid());
+        }
+        let mut pods: Vec<_> = uids
+            .iter()
+            .flat_map(|uid| snapshot.by_index(&self.owned, uid))
+            .collect();
+        pods.retain(|pod| pod.is_active());
+        pods
+    }
+
+    async fn update_status(
+        &self,
+        context: &Context<ObjectKey>,
+        set: &ReplicaSet,
+        pods: &[Arc<Pod>],
+        failure: Option<&Failure>,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let status = status::status(set, pods, failure, now);
+        if set.status.as_ref() == Some(&status) {
+            return Ok(());
+        }
+        let mut updated = set.clone();
+        updated.status = Some(status);
+        match context.update_status(&updated).await {
+            Err(error) if error.is_not_found() => Ok(()),
+            other => other.map(drop),
+        }
+    }
+}
