@@ -69,12 +69,16 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
 
     let mut summary = Vec::new();
     let mut failed = Vec::new();
+    let mut skipped = 0;
     for (index, (name, gate)) in chosen.iter().enumerate() {
         say(&format!("==> [{}/{}] {name}", index + 1, chosen.len()));
         let (outcome, took) = timed(|| gate(&workspace));
         let line = match &outcome {
             Ok(Verdict::Passed) => "passed".to_owned(),
-            Ok(Verdict::Skipped(reason)) => format!("skipped: {reason}"),
+            Ok(Verdict::Skipped(reason)) => {
+                skipped += 1;
+                format!("skipped: {reason}")
+            }
             Err(error) => format!("FAILED: {error:#}"),
         };
         say(&format!("    {name}: {line} ({})", human(took)));
@@ -90,6 +94,11 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     for line in &summary {
         say(&format!("    {}", line.lines().next().unwrap_or_default()));
     }
+    let passed = summary.len() - failed.len() - skipped;
+    say(&format!(
+        "gates: {passed} passed, {} failed, {skipped} skipped",
+        failed.len()
+    ));
     if failed.is_empty() {
         return Ok(());
     }

@@ -330,7 +330,7 @@ fn read_lines(output: impl std::io::Read + Send + 'static) -> mpsc::Receiver<Str
 fn last_words<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> String {
     let mut last: Vec<&str> = lines
         .rev()
-        .filter(|line| !line.trim().is_empty())
+        .filter(|line| !line.trim().is_empty() && !line.starts_with("go: downloading"))
         .take(5)
         .collect();
     last.reverse();

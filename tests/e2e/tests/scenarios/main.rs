@@ -2,6 +2,7 @@
 //! both servers; `-- embedded::` or `-- real::` on one.
 
 mod adoption;
+mod bad_input;
 mod cascade;
 mod catch_up;
 mod guestbook;
@@ -40,5 +41,9 @@ fn main() -> ExitCode {
         scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
         scenario!(REAL, catch_up::a_restarted_server_loses_nothing),
         scenario!(BOTH, namespaces::fifty_objects_of_ten_kinds_go),
+        scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
+        scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),
+        scenario!(BOTH, bad_input::a_manager_says_why_it_cannot_connect),
+        scenario!(EMBEDDED, bad_input::an_expired_token_is_reported),
     ])
 }
