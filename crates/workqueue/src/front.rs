@@ -16,3 +16,6 @@ pub use builder::Builder;
 pub use drain::DrainTimeout;
 pub use item::Item;
 pub use queue::Queue;
+
+#[cfg(test)]
+mod tests;

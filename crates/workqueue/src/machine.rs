@@ -264,4 +264,6 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
 }
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;

@@ -41,6 +41,11 @@ impl<K: Key> Queue<K> {
         Self { shared }
     }
 
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Shared<K> {
+        &self.shared
+    }
+
     /// Says that there is work for `key`.
     ///
     /// If the key waits already nothing changes. If a worker has it, it is handed out once more after that
