@@ -1,8 +1,10 @@
 //! The built-in controllers.
 mod claim;
 pub mod deployment;
+pub mod namespace;
 mod pod;
 pub mod replicaset;
+pub mod serviceaccount;
 mod setup;
 
 pub use pod::{Phase, Pod};
