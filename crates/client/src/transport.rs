@@ -1,5 +1,6 @@
 //! The seam between the client and the network.
 
+mod connection;
 mod error;
 mod http_error;
 mod reqwest;

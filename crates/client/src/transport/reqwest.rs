@@ -3,9 +3,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
-use futures_util::StreamExt;
 
-use super::http_error::{body_error, send_error};
+use super::connection::Connection;
+use super::http_error::send_error;
 use super::watch_pool::WatchPool;
 use super::{ByteStream, Lane, Transport, TransportError, TransportErrorKind, tls};
 use crate::config::{Config, ConnectError};
@@ -19,9 +19,9 @@ use crate::config::{Config, ConnectError};
 /// A peer that is gone without a word is noticed by HTTP/2 pings, over HTTP/1.1 by TCP
 /// keep-alive: with the defaults in 45 s at the most (client-go TR1).
 pub struct ReqwestTransport {
-    list: reqwest::Client,
-    write: reqwest::Client,
-    watches: WatchPool<reqwest::Client>,
+    list: Connection,
+    write: Connection,
+    watches: WatchPool<Connection>,
     settings: Arc<Settings>,
 }
 
@@ -108,10 +108,9 @@ impl ReqwestTransport {
                 _ => tls::Setup::plain()?,
             },
         };
-        let unusable = |error| ConnectError::Transport(send_error(error));
         Ok(Self {
-            list: settings.connection().map_err(unusable)?,
-            write: settings.connection().map_err(unusable)?,
+            list: settings.connection().map_err(ConnectError::Transport)?,
+            write: settings.connection().map_err(ConnectError::Transport)?,
             watches: WatchPool::new(options.watches_per_connection),
             settings: Arc::new(settings),
         })
@@ -119,8 +118,7 @@ impl ReqwestTransport {
 }
 
 impl Settings {
-    /// A reqwest client pools one HTTP/2 connection a host, so it stands for one connection.
-    fn connection(&self) -> Result<reqwest::Client, reqwest::Error> {
+    fn connection(&self) -> Result<Connection, TransportError> {
         let options = &self.options;
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -143,7 +141,8 @@ impl Settings {
         if let Some(resolver) = self.tls.resolver() {
             builder = builder.dns_resolver(resolver);
         }
-        builder.build()
+        let client = builder.build().map_err(send_error)?;
+        Ok(Connection::new(client, options.idle_timeout))
     }
 }
 
@@ -163,21 +162,11 @@ impl Transport for ReqwestTransport {
         };
         let settings = Arc::clone(&self.settings);
         Box::pin(async move {
-            let connection = connection.map_err(send_error)?;
+            let connection = connection?;
             settings.tls.readdress(&mut request)?;
             let request = reqwest::Request::try_from(request)
                 .map_err(|error| TransportError::new(TransportErrorKind::Request, error))?;
-            let response = connection.execute(request).await.map_err(send_error)?;
-            let response: http::Response<reqwest::Body> = response.into();
-            Ok(response.map(|body| {
-                // A watch counts as a stream of its connection until its body is dropped.
-                http_body_util::BodyDataStream::new(body)
-                    .map(move |chunk| {
-                        let _ = &place;
-                        chunk.map_err(body_error)
-                    })
-                    .boxed()
-            }))
+            connection.execute(request, place).await
         })
     }
 }
