@@ -1,16 +1,14 @@
 //! The field rules of the types, as the verbs ask for them.
 
-use evenkeel_meta::{PatchKind, Status, Timestamp};
+use evenkeel_meta::{GroupVersionKind, PatchKind, Status, StatusCause, Timestamp};
 use serde_json::Value;
 
+use crate::apply::{self, Writer};
+use crate::defaults;
+use crate::http::Query;
+use crate::patch;
 use crate::resources::{Resource, Subresource};
-
-/// How a write changes fields, for `managedFields`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
-    Update,
-    Apply,
-}
+use crate::validation::{self, FieldValidation};
 
 /// Who writes, and when.
 #[derive(Debug, Clone)]
@@ -20,72 +18,98 @@ pub(crate) struct Author {
     pub(crate) now: Timestamp,
 }
 
-/// Unknown and mistyped fields of a request; returns the warnings.
-pub(crate) fn check(
-    _resource: &Resource,
-    _object: &mut Value,
-    _validation: &str,
+impl Author {
+    fn writer(&self) -> Writer<'_> {
+        Writer {
+            manager: &self.manager,
+            subresource: self.subresource.map_or("", Subresource::name),
+            now: self.now,
+        }
+    }
+}
+
+/// What the query says to do about unknown fields.
+pub(crate) fn mode(query: &Query, options_kind: &str) -> Result<FieldValidation, Status> {
+    match query.text("fieldValidation") {
+        None | Some("Warn") => Ok(FieldValidation::Warn),
+        Some("Ignore") => Ok(FieldValidation::Ignore),
+        Some("Strict") => Ok(FieldValidation::Strict),
+        Some(other) => {
+            let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", options_kind);
+            let cause = StatusCause {
+                reason: "FieldValueNotSupported".into(),
+                message: format!(
+                    "Unsupported value: \"{other}\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""
+                ),
+                field: "fieldValidation".into(),
+            };
+            Err(Status::invalid(&kind, "", vec![cause]))
+        }
+    }
+}
+
+/// Reads what a client sent as an object of this type; returns the warnings. `body` is the
+/// text that `object` was parsed from.
+pub(crate) fn decode(
+    resource: &Resource,
+    object: &mut Value,
+    body: &[u8],
+    mode: FieldValidation,
 ) -> Result<Vec<String>, Status> {
-    Ok(Vec::new())
+    let duplicates = validation::duplicate_fields(body, object);
+    validation::check_fields(&resource.schema, object, &duplicates, mode)
 }
 
-pub(crate) fn default(_resource: &Resource, _object: &mut Value) {}
-
-pub(crate) fn validate(
-    _resource: &Resource,
-    _object: &Value,
-    _old: Option<&Value>,
-) -> Result<(), Status> {
-    Ok(())
+/// Fills in the defaults of the type.
+pub(crate) fn default(resource: &Resource, object: &mut Value) {
+    if !resource.custom {
+        defaults::apply(resource.schema.kind(), object);
+    }
 }
 
-pub(crate) fn patch(
-    _resource: &Resource,
+/// The rules of the type that an object breaks.
+pub(crate) fn causes(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    validation::causes(resource.schema.kind(), object, old)
+}
+
+/// The object after a patch, decoded as its type; and the warnings.
+pub(crate) fn patched(
+    resource: &Resource,
     kind: PatchKind,
     live: &Value,
     patch: &Value,
-) -> Result<Value, Status> {
-    match kind {
-        PatchKind::Json => Err(Status::internal("JSON patch is not there yet")),
-        _ => {
-            let mut merged = live.clone();
-            merge(&mut merged, patch);
-            Ok(merged)
-        }
+    mode: FieldValidation,
+) -> Result<(Value, Vec<String>), Status> {
+    let mut new = match kind {
+        PatchKind::Json => patch::json(live, patch)?,
+        PatchKind::Strategic => patch::strategic(&resource.schema, live, patch)?,
+        PatchKind::Merge | PatchKind::Apply => patch::merge(live, patch)?,
+    };
+    let decoded = validation::decode(&resource.schema, &mut new, &[], mode);
+    match decoded {
+        Ok(warnings) => Ok((new, warnings)),
+        Err(fault) if kind == PatchKind::Strategic => Err(patch::invalid(&fault, &patch::quoted_patch(patch))),
+        Err(fault) => Err(patch::invalid(&fault, &new.to_string())),
     }
 }
 
-pub(crate) fn apply(
-    _resource: &Resource,
+/// The object after a configuration was applied to it, with its managers.
+pub(crate) fn applied(
+    resource: &Resource,
     live: Option<&Value>,
     config: &Value,
-    _author: &Author,
-    _force: bool,
+    author: &Author,
+    force: bool,
 ) -> Result<Value, Status> {
-    let mut merged = live.cloned().unwrap_or(Value::Null);
-    merge(&mut merged, config);
-    Ok(merged)
+    apply::apply(&resource.schema, live, config, &author.writer(), force)
 }
 
-pub(crate) fn track(
-    _resource: &Resource,
-    _live: Option<&Value>,
-    _new: &mut Value,
-    _author: &Author,
-) {
+/// Records who changed which fields.
+pub(crate) fn track(resource: &Resource, live: Option<&Value>, new: &mut Value, author: &Author) {
+    apply::track_update(&resource.schema, live, new, &author.writer());
 }
 
-fn merge(target: &mut Value, patch: &Value) {
-    let Value::Object(changes) = patch else {
-        *target = patch.clone();
-        return;
-    };
-    let fields = crate::object::as_map(target);
-    for (name, change) in changes {
-        if change.is_null() {
-            fields.remove(name);
-        } else {
-            merge(fields.entry(name.clone()).or_insert(Value::Null), change);
-        }
-    }
+/// Undoes the passing of time in the managers of an object in which nothing else changed.
+pub(crate) fn settle_times(live: &Value, new: &mut Value) {
+    apply::keep_times_if_unchanged(live, new);
 }

@@ -61,7 +61,6 @@ mod select;
 mod server;
 mod storage;
 mod strategy;
-mod subresources;
 mod table;
 mod validation;
 mod verbs;

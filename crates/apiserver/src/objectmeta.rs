@@ -1,6 +1,6 @@
 //! The rules of `metadata` that hold for every type.
 
-use evenkeel_meta::{GroupVersionKind, Status, StatusCause, Timestamp};
+use evenkeel_meta::{StatusCause, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::object::restore;
@@ -79,12 +79,8 @@ pub(crate) fn drop_duplicate_owners(
     ))
 }
 
-/// Finalizers and owner references of any write, and what an update may change.
-pub(crate) fn validate(
-    kind: &GroupVersionKind,
-    metadata: &Map<String, Value>,
-    live: Option<&Map<String, Value>>,
-) -> Result<(), Status> {
+/// The faults in finalizers and owner references, and in what an update may not change.
+pub(crate) fn causes(metadata: &Map<String, Value>, live: Option<&Map<String, Value>>) -> Vec<StatusCause> {
     let mut causes = Vec::new();
     check_finalizers(metadata, &mut causes);
     check_owners(metadata, &mut causes);
@@ -92,10 +88,7 @@ pub(crate) fn validate(
         check_immutable(metadata, live, &mut causes);
         check_new_finalizers(metadata, live, &mut causes);
     }
-    if causes.is_empty() {
-        return Ok(());
-    }
-    Err(Status::invalid(kind, text_of(metadata, "name"), causes))
+    causes
 }
 
 fn check_finalizers(metadata: &Map<String, Value>, causes: &mut Vec<StatusCause>) {
@@ -252,10 +245,6 @@ fn strings<'a>(metadata: &'a Map<String, Value>, name: &str) -> impl Iterator<It
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn text_of<'a>(map: &'a Map<String, Value>, name: &str) -> &'a str {
-    map.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn is_empty(value: &Value) -> bool {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use evenkeel_meta::Status;
 
+use crate::clock::Clock;
 use crate::http::{Projection, Query};
 use crate::resources::Resource;
 use crate::storage::Record;
@@ -23,9 +24,10 @@ impl Representation {
         resource: &Resource,
         projection: Projection,
         query: &Query,
+        clock: Clock,
     ) -> Result<Self, Status> {
         let printer = match projection {
-            Projection::Table { version } => Some(Printer::new(resource, version, query)?),
+            Projection::Table { version } => Some(Printer::new(resource, version, query, clock)?),
             Projection::Object | Projection::Metadata => None,
         };
         Ok(Self {
@@ -37,7 +39,7 @@ impl Representation {
     /// One object, as a GET or a write answers it.
     pub(crate) fn object(&mut self, record: &Record) -> Result<Bytes, Status> {
         if let Some(printer) = &mut self.printer {
-            return printer.table(&[record], Some(record.revision()));
+            return printer.one(record);
         }
         Ok(match self.projection {
             Projection::Metadata => metadata_only(record),
@@ -52,7 +54,7 @@ impl Representation {
         record: &Record,
     ) -> Result<(), Status> {
         if let Some(printer) = &mut self.printer {
-            out.extend_from_slice(&printer.table(&[record], Some(record.revision()))?);
+            out.extend_from_slice(&printer.one(record)?);
         } else if self.projection == Projection::Metadata {
             append_metadata(out, record);
         } else {

@@ -46,13 +46,17 @@ pub(crate) fn prepare_update(
     let new = as_map(new);
     match subresource {
         Some(Subresource::Status) => keep_all_but_status(resource, live, new),
+        // The scheduler's decision comes with its condition.
+        Some(Subresource::Binding) => {}
         _ if resource.has(Subresource::Status) => restore(new, Some(live), "status"),
         _ => {}
     }
-    if resource.rules.counts_generation
-        && subresource.is_none()
-        && desired_state_changed(resource, live, new)
-    {
+    if subresource.is_none() && resource.is("", "namespaces") {
+        // Only /finalize lets a namespace go.
+        restore(new, Some(live), "spec");
+    }
+    let counts = resource.rules.counts_generation && matches!(subresource, None | Some(Subresource::Scale));
+    if counts && desired_state_changed(resource, live, new) {
         let metadata = new.get_mut("metadata").map(as_map);
         if let Some(metadata) = metadata {
             let generation = metadata

@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::http::Identity;
 use crate::server::Server;
+pub(crate) use tls::secret;
 use tls::Authority;
 
 /// A listening server. Dropping it closes the socket and every connection at once;

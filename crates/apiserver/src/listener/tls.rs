@@ -64,7 +64,7 @@ impl Authority {
 }
 
 /// 256 random bits as hexadecimal text.
-pub(super) fn secret() -> Result<String, Error> {
+pub(crate) fn secret() -> Result<String, Error> {
     let mut bytes = [0_u8; 32];
     provider()
         .secure_random

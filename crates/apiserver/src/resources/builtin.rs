@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use evenkeel_meta::{ApiResource, Scope};
 
-use super::{Resource, Rules, SelectableField, Subresource};
+use serde_json::Value;
+
+use super::{Resource, Rules, ScalePaths, SelectableField, Subresource};
+use crate::schema::{Schema, Schemas};
 use crate::storage::Shard;
 
 /// A row of the table.
@@ -128,14 +131,12 @@ impl Row {
 
     /// The row as a served resource over `shard`.
     pub(crate) fn resource(&self, shard: Arc<Shard>) -> Resource {
+        let api = ApiResource::new_static(self.group, self.version, self.kind, self.plural, self.scope);
+        let kind = api.group_version_kind();
+        let schema = Schemas::builtin().kind(&kind).cloned();
         Resource {
-            api: ApiResource::new_static(
-                self.group,
-                self.version,
-                self.kind,
-                self.plural,
-                self.scope,
-            ),
+            schema: schema.unwrap_or_else(|| Schema::custom(kind, &Value::Null)),
+            api,
             singular: self.kind.to_ascii_lowercase().into(),
             list_kind: format!("{}List", self.kind).into(),
             short_names: Cow::Borrowed(self.short),
@@ -144,6 +145,8 @@ impl Row {
             subresources: Cow::Borrowed(self.subresources),
             fields: Cow::Borrowed(self.fields),
             custom: false,
+            columns: None,
+            scale: ScalePaths::default(),
             shard,
         }
     }
@@ -390,13 +393,3 @@ pub(crate) const BUILTIN: &[Row] = &[
         .conditional(),
     namespaced("discovery.k8s.io", "v1", "EndpointSlice", "endpointslices").generation(),
 ];
-
-impl Row {
-    pub(crate) fn group(&self) -> &'static str {
-        self.group
-    }
-
-    pub(crate) fn plural(&self) -> &'static str {
-        self.plural
-    }
-}

@@ -8,13 +8,15 @@ use std::sync::Arc;
 
 use evenkeel_meta::{ApiResource, GroupResource, GroupVersionKind, Scope};
 
+use crate::schema::Schema;
 use crate::storage::Shard;
+use crate::table::Column;
 
 pub(crate) use builtin::BUILTIN;
 pub(crate) use registry::{Group, Registry, Version};
 
 /// One served resource: a row of the built-in table, or a version of a custom resource.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Resource {
     pub(crate) api: ApiResource,
     pub(crate) singular: Cow<'static, str>,
@@ -26,6 +28,11 @@ pub(crate) struct Resource {
     /// What field selectors may name beside `metadata.name` and `metadata.namespace`.
     pub(crate) fields: Cow<'static, [SelectableField]>,
     pub(crate) custom: bool,
+    pub(crate) schema: Schema,
+    /// Where the `scale` subresource reads and writes.
+    pub(crate) scale: ScalePaths,
+    /// The columns that a custom resource defines.
+    pub(crate) columns: Option<Vec<Column>>,
     pub(crate) shard: Arc<Shard>,
 }
 
@@ -58,6 +65,14 @@ pub(crate) enum Subresource {
     Token,
 }
 
+/// The fields behind a `scale` subresource.
+#[derive(Debug, Clone)]
+pub(crate) struct ScalePaths {
+    pub(crate) spec_replicas: Vec<String>,
+    pub(crate) status_replicas: Vec<String>,
+    pub(crate) selector: Option<Vec<String>>,
+}
+
 /// A field that a selector may name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SelectableField {
@@ -86,6 +101,23 @@ impl Resource {
 
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.api.group == group && self.api.plural == plural
+    }
+}
+
+impl Default for ScalePaths {
+    fn default() -> Self {
+        let path = |parent: &str, name: &str| vec![parent.to_owned(), name.to_owned()];
+        Self {
+            spec_replicas: path("spec", "replicas"),
+            status_replicas: path("status", "replicas"),
+            selector: Some(path("spec", "selector")),
+        }
+    }
+}
+
+impl std::fmt::Debug for Resource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Resource({})", self.api)
     }
 }
 

@@ -56,7 +56,8 @@ impl Call {
     }
 
     pub(crate) fn representation(&self) -> Result<Representation, Status> {
-        Representation::new(&self.resource, self.projection, &self.request.query)
+        let query = &self.request.query;
+        Representation::new(&self.resource, self.projection, query, self.state.clock)
     }
 
     /// The object in the shape that was asked for.

@@ -8,7 +8,7 @@ use crate::http::{Reply, decode_body};
 use crate::object::meta_text;
 
 pub(super) fn create(call: &Call) -> Result<Reply, Status> {
-    let write = Write::of(call)?;
+    let write = Write::of(call, "CreateOptions")?;
     let (object, warnings) =
         write.admit(decode_body(&call.request.headers, &call.request.body)?)?;
     if meta_text(&object, "name").is_none() && meta_text(&object, "generateName").is_none() {

@@ -65,17 +65,23 @@ pub(super) fn delete(call: &Call) -> Result<Reply, Status> {
 
 /// Reads and checks the options of a deletion. They may be in the body or in the query.
 pub(super) fn options(request: &Request) -> Result<(Options, bool), Status> {
-    let mut sent = Sent::default();
     if !request.body.is_empty() {
-        let body = decode_body(&request.headers, &request.body)?;
-        sent = Sent::deserialize(body)
-            .map_err(|error| Status::bad_request(format!("DeleteOptions: {error}")))?;
-    } else {
-        sent.grace_period_seconds = request.query.number("gracePeriodSeconds")?;
-        sent.propagation_policy = request.query.get("propagationPolicy").map(str::to_owned);
-        sent.orphan_dependents = request.query.flag("orphanDependents");
+        let (options, dry_run) = options_of(decode_body(&request.headers, &request.body)?)?;
+        return Ok((options, dry_run || request.dry_run()?));
     }
-    let dry_run = request.dry_run()? || sent.dry_run.iter().any(|value| value == "All");
+    let options = Options::new(
+        request.query.number("gracePeriodSeconds")?,
+        request.query.get("propagationPolicy"),
+        request.query.flag("orphanDependents"),
+        Preconditions::default(),
+    )?;
+    Ok((options, request.dry_run()?))
+}
+
+/// Reads and checks the options of a deletion.
+pub(super) fn options_of(sent: Value) -> Result<(Options, bool), Status> {
+    let sent = Sent::deserialize(sent).map_err(|error| Status::bad_request(format!("DeleteOptions: {error}")))?;
+    let dry_run = sent.dry_run.iter().any(|value| value == "All");
     let options = Options::new(
         sent.grace_period_seconds,
         sent.propagation_policy.as_deref(),

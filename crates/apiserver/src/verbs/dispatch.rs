@@ -7,13 +7,12 @@ use futures_util::stream;
 use http::Method;
 use http::header::USER_AGENT;
 
-use super::{Call, create, delete, delete_collection, get, list, patch, update, watch};
+use super::{Call, create, delete, delete_collection, get, list, patch, subresources, update, watch};
 use crate::discovery;
 use crate::faults::{Hits, Subject, Verb};
 use crate::http::{Address, Body, BodyError, Content, Reply, Request, Route, accept, route};
 use crate::resources::{Resource, Subresource};
 use crate::server::State;
-use crate::subresources;
 
 /// Answers one request.
 pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Reply, Status> {

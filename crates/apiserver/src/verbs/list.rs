@@ -59,12 +59,8 @@ pub(super) async fn list(call: &Call) -> Result<Reply, Status> {
     let mut representation = call.representation()?;
     if let Some(printer) = representation.printer() {
         let records: Vec<&Record> = page.items.iter().map(|record| &**record).collect();
-        let table = printer.list(
-            &records,
-            page.revision,
-            page.continue_token.as_deref(),
-            page.remaining,
-        )?;
+        let meta = list_meta(page.revision, page.continue_token.as_deref(), page.remaining);
+        let table = printer.table(&records, &meta)?;
         return Ok(Reply::json(200, table));
     }
     Ok(Reply::stream(body(&call.resource, call.projection, page)))

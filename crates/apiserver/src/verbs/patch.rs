@@ -11,7 +11,7 @@ use super::update::{check_version, modified};
 use super::write::{ATTEMPTS, Failure, Write, Written, wrong_patch_type};
 use crate::fields;
 use crate::http::{Reply, json, yaml};
-use crate::object::{as_map, meta_text, metadata_mut};
+use crate::object::{as_map, meta_text};
 use crate::storage::Record;
 
 const JSON_MERGE_APPLY: &str =
@@ -21,7 +21,7 @@ const ALL: &str = "application/json-patch+json, application/merge-patch+json, ap
 
 pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
     let kind = patch_kind(call)?;
-    let mut write = Write::of(call)?;
+    let mut write = Write::of(call, "PatchOptions")?;
     write.is_patch = true;
     if kind == PatchKind::Apply {
         write.tracks = false;
@@ -66,10 +66,8 @@ fn change(
     patch: &Value,
 ) -> Result<Written, Failure> {
     let live_value = live.decode().map_err(Status::internal)?;
-    let mut new = fields::patch(&call.resource, kind, &live_value, patch)?;
+    let (mut new, warnings) = fields::patched(&call.resource, kind, &live_value, patch, write.mode)?;
     check_version(call, live, &new)?;
-    let validation = call.request.query.text("fieldValidation").unwrap_or("Warn");
-    let warnings = fields::check(&call.resource, &mut new, validation)?;
     keep_type(&live_value, &mut new)?;
     write.update(live, &live_value, new, warnings)
 }
@@ -112,8 +110,7 @@ fn apply(call: &Call, write: &Write<'_>) -> Result<Reply, Status> {
             if call.subresource.is_some() {
                 return Err(call.not_found());
             }
-            let mut new = fields::apply(&call.resource, None, &config, &write.author, force)?;
-            metadata_mut(&mut new);
+            let new = fields::applied(&call.resource, None, &config, &write.author, force)?;
             let written = write.create(new, warnings)?;
             return Ok(call.reply(201, &written.record)?.warn(written.warnings));
         };
@@ -136,7 +133,7 @@ fn apply_over(
 ) -> Result<Written, Failure> {
     check_version(call, live, config)?;
     let live_value = live.decode().map_err(Status::internal)?;
-    let new = fields::apply(
+    let new = fields::applied(
         &call.resource,
         Some(&live_value),
         config,

@@ -12,7 +12,7 @@ use crate::object::meta_text;
 use crate::storage::Record;
 
 pub(super) fn update(call: &Call) -> Result<Reply, Status> {
-    let write = Write::of(call)?;
+    let write = Write::of(call, "UpdateOptions")?;
     let (object, warnings) =
         write.admit(decode_body(&call.request.headers, &call.request.body)?)?;
     let versioned = meta_text(&object, "resourceVersion").is_some_and(|version| version != "0");

@@ -14,6 +14,7 @@ use crate::objectmeta;
 use crate::select::field_values;
 use crate::storage::{Draft, Raced, Record};
 use crate::strategy;
+use crate::validation::FieldValidation;
 
 /// How often a write without a resource version is tried again when others get in between.
 pub(super) const ATTEMPTS: usize = 64;
@@ -50,6 +51,7 @@ pub(super) struct Write<'a> {
     call: &'a Call,
     pub(super) author: Author,
     pub(super) dry_run: bool,
+    pub(super) mode: FieldValidation,
     /// Owners' duplicates are reported in other words after a patch.
     pub(super) is_patch: bool,
     /// Apply has its own way of recording managers.
@@ -57,8 +59,10 @@ pub(super) struct Write<'a> {
 }
 
 impl<'a> Write<'a> {
-    pub(super) fn of(call: &'a Call) -> Result<Self, Status> {
+    /// `options_kind` is the kind of the options in the query, for the answer to bad ones.
+    pub(super) fn of(call: &'a Call, options_kind: &str) -> Result<Self, Status> {
         Ok(Self {
+            mode: fields::mode(&call.request.query, options_kind)?,
             call,
             author: Author {
                 manager: call.request.field_manager(),
@@ -78,13 +82,8 @@ impl<'a> Write<'a> {
             return Err(Status::bad_request("the object provided is not an object"));
         }
         check_type(self.call, &mut object)?;
-        let validation = self
-            .call
-            .request
-            .query
-            .text("fieldValidation")
-            .unwrap_or("Warn");
-        let warnings = fields::check(&self.call.resource, &mut object, validation)?;
+        let body = &self.call.request.body;
+        let warnings = fields::decode(&self.call.resource, &mut object, body, self.mode)?;
         place(self.call, metadata_mut(&mut object))?;
         Ok((object, warnings))
     }
@@ -153,8 +152,7 @@ impl<'a> Write<'a> {
             metadata_mut(new),
             self.is_patch,
         ));
-        fields::validate(resource, new, None)?;
-        objectmeta::validate(&resource.gvk(), metadata_mut(new), None)?;
+        check(call, new, None)?;
         if self.tracks {
             fields::track(resource, None, new, &self.author);
         }
@@ -183,11 +181,11 @@ impl<'a> Write<'a> {
             metadata_mut(&mut new),
             self.is_patch,
         ));
-        objectmeta::validate(&resource.gvk(), metadata_mut(&mut new), Some(live_meta))?;
-        fields::validate(resource, &new, Some(live_value))?;
+        check(call, &new, Some(live_value))?;
         if self.tracks {
             fields::track(resource, Some(live_value), &mut new, &self.author);
         }
+        fields::settle_times(live_value, &mut new);
         let draft = encode(call, &new)?;
         if self.dry_run {
             return Ok(written(draft.seal(live.revision()), warnings));
@@ -214,6 +212,19 @@ fn nothing_holds(new: &Meta, live: &Meta, call: &Call, object: &Value) -> bool {
         && live.deletion_timestamp.is_some()
         && live.deletion_grace_period_seconds.unwrap_or(0) == 0
         && (!call.resource.is("", "namespaces") || namespaces::is_finalized(object))
+}
+
+/// Refuses an object that breaks a rule of its metadata or of its type.
+fn check(call: &Call, new: &Value, live: Option<&Value>) -> Result<(), Status> {
+    let empty = Map::new();
+    let metadata = new.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+    let live_metadata = live.map(|live| live.get("metadata").and_then(Value::as_object).unwrap_or(&empty));
+    let mut causes = objectmeta::causes(metadata, live_metadata);
+    causes.extend(fields::causes(&call.resource, new, live));
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(&call.resource.gvk(), text(new, "name").unwrap_or_default(), causes))
 }
 
 fn written(record: Record, warnings: Vec<String>) -> Written {
