@@ -1,0 +1,13 @@
+//! The graph in motion: informers feed it, workers carry out what it wants.
+
+mod kinds;
+mod lookup;
+mod monitors;
+mod report;
+mod requests;
+mod shared;
+mod worker;
+
+pub(crate) use monitors::Monitors;
+pub(crate) use shared::Shared;
+pub(crate) use worker::work;

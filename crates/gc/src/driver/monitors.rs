@@ -1,0 +1,216 @@
+use std::sync::Arc;
+
+use evenkeel_client::Discovery;
+use evenkeel_meta::{ApiResource, GroupResource, Metadata, ObjectKey};
+use evenkeel_store::{Event, Informer, InformerOptions, Informers, Registration, SyncState};
+use hashbrown::HashSet;
+use parking_lot::Mutex;
+use tokio::time::{Duration, Instant, timeout_at};
+
+use super::kinds::deletable;
+use super::shared::Shared;
+use crate::graph::KindId;
+
+/// One informer for each resource that can be collected, kept up to date with discovery (G3, G7).
+pub(crate) struct Monitors {
+    shared: Arc<Shared>,
+    informers: Informers,
+    /// Whether the informers serve nobody else, so that they may be stopped.
+    owned: bool,
+    ignored: HashSet<GroupResource>,
+    running: Mutex<Vec<Monitor>>,
+}
+
+struct Monitor {
+    resource: ApiResource,
+    kind: KindId,
+    informer: Informer<Metadata>,
+    /// Dropped with the monitor: no event comes after that.
+    _registration: Registration,
+}
+
+impl Monitors {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        informers: Informers,
+        owned: bool,
+        ignored: HashSet<GroupResource>,
+    ) -> Self {
+        Self {
+            shared,
+            informers,
+            owned,
+            ignored,
+            running: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// One turn: asks what is served, starts and stops monitors, and waits for the new ones, but
+    /// not for longer than `patience`. Says whether there is anything to watch.
+    ///
+    /// A server that serves nothing at all is broken and no reason to forget everything (G7).
+    pub(crate) async fn sync(&self, patience: Duration) -> bool {
+        let deadline = Instant::now() + patience;
+        let discovery = match self.shared.client.discover().await {
+            Ok(discovery) => discovery,
+            Err(error) => {
+                tracing::warn!(%error, "cannot find out what is served");
+                self.shared.sync_errors.inc();
+                return self.is_watching();
+            }
+        };
+        let wanted = deletable(&discovery, &self.ignored);
+        if wanted.is_empty() {
+            tracing::warn!("the server serves nothing that can be collected: ignored");
+            self.shared.sync_errors.inc();
+            return self.is_watching();
+        }
+        for failure in &discovery.failures {
+            tracing::warn!(%failure, "part of the discovery failed; its monitors stay");
+            self.shared.sync_errors.inc();
+        }
+        self.take_over_kinds(&discovery);
+        self.start(&wanted);
+        self.wait(deadline).await;
+        self.stop_others(&wanted, &discovery);
+        true
+    }
+
+    fn is_watching(&self) -> bool {
+        !self.running.lock().is_empty()
+    }
+
+    fn take_over_kinds(&self, discovery: &Discovery) {
+        if !self.shared.kinds.update(discovery) {
+            return;
+        }
+        self.shared.change(|graph| {
+            for resource in self.shared.kinds.all() {
+                graph.kind(
+                    &resource.api_version(),
+                    &resource.kind,
+                    Some(resource.scope),
+                );
+            }
+            graph.kinds_changed();
+        });
+    }
+
+    fn start(&self, wanted: &[ApiResource]) {
+        let mut running = self.running.lock();
+        let new: Vec<&ApiResource> = wanted
+            .iter()
+            .filter(|resource| running.iter().all(|monitor| monitor.resource != **resource))
+            .collect();
+        for resource in new {
+            let kind = self.shared.change(|graph| {
+                graph.kind(
+                    &resource.api_version(),
+                    &resource.kind,
+                    Some(resource.scope),
+                )
+            });
+            let informer = self
+                .informers
+                .metadata(resource.clone(), InformerOptions::default());
+            let shared = Arc::clone(&self.shared);
+            let handler = move |_: &ObjectKey, event: &Event<Metadata>| shared.inform(kind, event);
+            match informer.add_handler(handler) {
+                Ok(registration) => running.push(Monitor {
+                    resource: resource.clone(),
+                    kind,
+                    informer,
+                    _registration: registration,
+                }),
+                // The next turn tries again.
+                Err(error) => tracing::warn!(%resource, %error, "cannot watch"),
+            }
+        }
+        drop(running);
+        self.informers.start();
+    }
+
+    /// Waits until all have synced, or time is up: what cannot sync must not hold up the rest
+    /// (G6).
+    async fn wait(&self, deadline: Instant) {
+        let waiting: Vec<Informer<Metadata>> = {
+            let running = self.running.lock();
+            let unsynced = running
+                .iter()
+                .filter(|monitor| !monitor.informer.has_synced());
+            unsynced.map(|monitor| monitor.informer.clone()).collect()
+        };
+        let mut late = 0;
+        for informer in waiting {
+            if !matches!(timeout_at(deadline, informer.synced()).await, Ok(Ok(()))) {
+                let state = informer.sync_state();
+                tracing::warn!(resource = %informer.resource(), ?state, "not synced; going on without");
+                late += 1;
+            }
+        }
+        if late > 0 {
+            self.shared.sync_errors.inc();
+        }
+    }
+
+    /// Stops what is no longer served. What is served in another version now goes on until the
+    /// monitor of that one has synced, so that nothing is forgotten in between.
+    fn stop_others(&self, wanted: &[ApiResource], discovery: &Discovery) {
+        let mut running = self.running.lock();
+        let synced: Vec<GroupResource> = running
+            .iter()
+            .filter(|monitor| wanted.contains(&monitor.resource) && monitor.informer.has_synced())
+            .map(|monitor| monitor.resource.group_resource())
+            .collect();
+        let stays = |monitor: &Monitor| {
+            let resource = &monitor.resource;
+            let moved = wanted
+                .iter()
+                .any(|other| other.group_resource() == resource.group_resource());
+            wanted.contains(resource)
+                || moved && !synced.contains(&resource.group_resource())
+                || is_silent(discovery, resource)
+        };
+        let (staying, going): (Vec<Monitor>, Vec<Monitor>) = running.drain(..).partition(stays);
+        *running = staying;
+        drop(running);
+        for monitor in going {
+            tracing::info!(resource = %monitor.resource, "no longer served");
+            if self.owned {
+                monitor.informer.stop();
+            }
+            drop(monitor._registration);
+            self.shared.change(|graph| graph.drop_kind(monitor.kind));
+        }
+    }
+
+    /// The resources that have not synced, and why.
+    pub(crate) fn unsynced(&self) -> Vec<SyncState> {
+        let running = self.running.lock();
+        let unsynced = running
+            .iter()
+            .filter(|monitor| !monitor.informer.has_synced());
+        unsynced
+            .map(|monitor| monitor.informer.sync_state())
+            .collect()
+    }
+
+    /// Ends all events, and the informers too if they serve nobody else.
+    pub(crate) async fn shut_down(&self) {
+        self.running.lock().clear();
+        if self.owned {
+            self.informers.shutdown().await;
+        }
+    }
+}
+
+/// Whether the group did not answer in full, so that a resource missing from it proves nothing.
+fn is_silent(discovery: &Discovery, resource: &ApiResource) -> bool {
+    discovery.failures.iter().any(|failure| {
+        let group = failure
+            .group_version
+            .split_once('/')
+            .map_or("", |(group, _)| group);
+        group == resource.group
+    })
+}

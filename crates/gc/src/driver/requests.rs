@@ -1,0 +1,239 @@
+use std::sync::Arc;
+
+use evenkeel_client::{Api, Patch, PatchOptions};
+use evenkeel_meta::{ApiResource, MetaView, Metadata};
+use futures_util::{StreamExt, stream};
+
+use super::shared::Shared;
+use crate::decide::{AfterConflict, Decision, Deletion, FinalizerRemoval, Release, Target};
+use crate::error::{WorkError, says_absent, says_other_uid};
+use crate::patch::{self, OwnersPatch};
+
+/// How often one piece of work meets a conflict before it goes back into the queue.
+const CONFLICTS: u32 = 5;
+/// How many dependents of one orphaning owner are patched at once.
+const RELEASED_AT_ONCE: usize = 20;
+
+impl Shared {
+    pub(crate) async fn carry_out(&self, decision: Decision) -> Result<(), WorkError> {
+        match decision {
+            Decision::Settled => Ok(()),
+            Decision::Delete(deletion) => self.delete(&deletion).await,
+            Decision::Patch(patch) => self.patch_owners(&patch).await,
+            Decision::RemoveFinalizer(removal) => self.remove_finalizer(&removal).await,
+            Decision::Release(release) => self.release(release).await,
+        }
+    }
+
+    /// One request, unless the object has changed since it was judged (G37).
+    async fn delete(&self, deletion: &Deletion) -> Result<(), WorkError> {
+        let target = &deletion.target;
+        let doubtful = deletion
+            .waits_for_it
+            .iter()
+            .filter(|claim| self.is_doubtful(claim));
+        let doubtful: Vec<_> = doubtful.copied().collect();
+        if !doubtful.is_empty() {
+            // The lookups bring the object back here.
+            self.change(|graph| doubtful.into_iter().for_each(|claim| graph.doubt(claim)));
+            return Ok(());
+        }
+        let api = self.api_of(target)?;
+        let mut options = deletion.options();
+        for conflicts in 1..=CONFLICTS {
+            match api.delete(&target.name, &options).await {
+                Ok(_) => {
+                    tracing::debug!(
+                        object = %target,
+                        policy = deletion.policy.as_str(),
+                        "deleted"
+                    );
+                    self.change(|graph| graph.delete_sent(target.node));
+                    return Ok(());
+                }
+                Err(error) if says_absent(&error, &target.name) => {
+                    self.absent(target.node, target.kind_id);
+                    return Ok(());
+                }
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return Err(error.into()),
+            }
+            let Some(live) = self.read(&api, target).await? else {
+                return Ok(());
+            };
+            match deletion.after_conflict(&live.metadata, conflicts) {
+                AfterConflict::Retry(again) => options = again,
+                AfterConflict::Gone => {
+                    self.absent(target.node, target.kind_id);
+                    return Ok(());
+                }
+                AfterConflict::Stop => {
+                    // So that the next judgement is of what was just read.
+                    self.change(|graph| graph.written(target.kind_id, &live.metadata));
+                    return Ok(());
+                }
+            }
+        }
+        Err(changed(target))
+    }
+
+    /// The object as it is now; `None` if it is gone, which the graph is told.
+    async fn read(
+        &self,
+        api: &Api<Metadata>,
+        target: &Target,
+    ) -> Result<Option<Metadata>, WorkError> {
+        match api.get(&target.name).await {
+            Ok(live) if live.metadata.uid.as_ref() == Some(&target.uid) => Ok(Some(live)),
+            Ok(_) => {
+                self.absent(target.node, target.kind_id);
+                Ok(None)
+            }
+            Err(error) if says_absent(&error, &target.name) => {
+                self.absent(target.node, target.kind_id);
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// G42. That a kind knows no strategic merge is found out once, not for each object.
+    async fn patch_owners(&self, patch: &OwnersPatch) -> Result<(), WorkError> {
+        let target = &patch.target;
+        let api = self.api_of(target)?;
+        let strategic = match self.kinds.knows_strategic_merge(api.resource()) {
+            true => patch.strategic(),
+            false => None,
+        };
+        let options = PatchOptions::default();
+        let mut answer = match strategic {
+            Some(body) => {
+                api.patch(&target.name, &Patch::strategic(&body), &options)
+                    .await
+            }
+            None => {
+                api.patch(&target.name, &Patch::merge(&patch.merge()), &options)
+                    .await
+            }
+        };
+        if answer
+            .as_ref()
+            .is_err_and(|error| error.status().is_some_and(|status| status.code == 415))
+        {
+            self.kinds.remember_merge_only(api.resource());
+            answer = api
+                .patch(&target.name, &Patch::merge(&patch.merge()), &options)
+                .await;
+        }
+        match answer {
+            Ok(object) => {
+                self.change(|graph| graph.written(target.kind_id, &object.metadata));
+                Ok(())
+            }
+            Err(error) if says_absent(&error, &target.name) || says_other_uid(&error) => {
+                self.absent(target.node, target.kind_id);
+                Ok(())
+            }
+            Err(error) if error.is_conflict() => Err(changed(target)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// G43. Without a read before it where the remaining list is known.
+    async fn remove_finalizer(&self, removal: &FinalizerRemoval) -> Result<(), WorkError> {
+        let target = &removal.target;
+        let api = self.api_of(target)?;
+        let mut body = removal
+            .alone
+            .then(|| patch::finalizers(&target.resource_version, &[]));
+        for _ in 0..CONFLICTS {
+            let sent = match body.take() {
+                Some(body) => body,
+                None => {
+                    let Some(live) = self.read(&api, target).await? else {
+                        return Ok(());
+                    };
+                    let live = live.metadata;
+                    if !live.has_finalizer(removal.finalizer) {
+                        self.change(|graph| graph.written(target.kind_id, &live));
+                        return Ok(());
+                    }
+                    let remaining = live
+                        .finalizers()
+                        .filter(|other| *other != removal.finalizer);
+                    let version = live.resource_version.clone().unwrap_or_default();
+                    patch::finalizers(&version, &remaining.collect::<Vec<_>>())
+                }
+            };
+            let patch = Patch::merge(&sent);
+            match api
+                .patch(&target.name, &patch, &PatchOptions::default())
+                .await
+            {
+                Ok(object) => {
+                    self.change(|graph| graph.written(target.kind_id, &object.metadata));
+                    return Ok(());
+                }
+                Err(error) if says_absent(&error, &target.name) => {
+                    self.absent(target.node, target.kind_id);
+                    return Ok(());
+                }
+                Err(error) if error.is_conflict() => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(changed(target))
+    }
+
+    /// G41: all known dependents first, the finalizer last. The owner is read once before, since
+    /// the wish to keep its dependents can be taken back.
+    async fn release(&self, release: Release) -> Result<(), WorkError> {
+        let owner = &release.finish.target;
+        let api = self.api_of(owner)?;
+        let Some(live) = self.read(&api, owner).await? else {
+            return Ok(());
+        };
+        let decision = self.change(|graph| {
+            graph.written(owner.kind_id, &live.metadata);
+            graph.decide(owner.node)
+        });
+        let Decision::Release(release) = decision else {
+            return Ok(());
+        };
+        let all = release.dependents.len();
+        let mut failures: Vec<WorkError> = stream::iter(release.dependents)
+            .map(|patch| async move { self.patch_owners(&patch).await })
+            .buffer_unordered(RELEASED_AT_ONCE)
+            .filter_map(|answer| async { answer.err() })
+            .collect()
+            .await;
+        if let Some(first) = failures.pop() {
+            return Err(WorkError::Release {
+                failed: failures.len() + 1,
+                all,
+                first: Box::new(first),
+            });
+        }
+        tracing::debug!(object = %release.finish.target, dependents = all, "released dependents");
+        self.change(|graph| graph.released(release.finish.target.node));
+        self.remove_finalizer(&release.finish).await
+    }
+
+    fn api_of(&self, target: &Target) -> Result<Api<Metadata>, WorkError> {
+        let served: Option<Arc<ApiResource>> = self.kinds.find(&target.api_version, &target.kind);
+        match served {
+            Some(resource) => Ok(self.api(&resource, target.namespace.as_deref())),
+            None => Err(WorkError::NotServed {
+                api_version: target.api_version.clone(),
+                kind: target.kind.clone(),
+            }),
+        }
+    }
+}
+
+fn changed(target: &Target) -> WorkError {
+    WorkError::Changed {
+        kind: target.kind.clone(),
+        name: target.name.clone(),
+    }
+}
