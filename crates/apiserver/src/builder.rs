@@ -86,7 +86,10 @@ impl Builder {
 fn registry(revisions: &Arc<Revisions>, history: HistoryLimits) -> Registry {
     let mut registry = Registry::default();
     for row in BUILTIN {
-        let shard = Arc::new(Shard::new(Arc::clone(revisions), history));
+        // Both Event types are views of one storage.
+        let shared = registry.find("", "v1", row.plural()).filter(|_| row.plural() == "events");
+        let shard = shared.map(|core| Arc::clone(&core.shard));
+        let shard = shard.unwrap_or_else(|| Arc::new(Shard::new(Arc::clone(revisions), history)));
         registry.add(Arc::new(row.resource(shard)));
     }
     registry

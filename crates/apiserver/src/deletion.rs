@@ -5,7 +5,9 @@ use std::time::Duration;
 use evenkeel_meta::{
     GroupVersionKind, Meta, Preconditions, PropagationPolicy, Status, StatusCause, Timestamp,
 };
+use serde_json::Value;
 
+use crate::object::metadata_mut;
 use crate::resources::Rules;
 
 const ORPHAN: &str = "orphan";
@@ -102,6 +104,31 @@ impl Options {
             .filter(|name| *name != ORPHAN && *name != FOREGROUND)
             .cloned();
         kept.chain(collector.map(str::to_owned)).collect()
+    }
+}
+
+impl Marks {
+    /// Writes the marks into the object.
+    pub(crate) fn apply(&self, object: &mut Value) {
+        let metadata = metadata_mut(object);
+        if let Some(time) = self.deletion_timestamp {
+            metadata.insert("deletionTimestamp".into(), time.to_string().into());
+        }
+        if let Some(grace) = self.grace_seconds {
+            metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
+        }
+        if self.finalizers.is_empty() {
+            metadata.remove("finalizers");
+        } else {
+            metadata.insert("finalizers".into(), self.finalizers.clone().into());
+        }
+        if self.bump_generation {
+            let generation = metadata
+                .get("generation")
+                .and_then(Value::as_i64)
+                .unwrap_or(0);
+            metadata.insert("generation".into(), (generation + 1).into());
+        }
     }
 }
 

@@ -42,6 +42,7 @@ mod apply;
 mod auth;
 mod builder;
 mod clock;
+mod crd;
 mod defaults;
 mod deletion;
 mod discovery;
@@ -64,6 +65,7 @@ mod strategy;
 mod table;
 mod validation;
 mod verbs;
+mod view;
 
 pub use crate::auth::Tokens;
 pub use crate::builder::Builder;

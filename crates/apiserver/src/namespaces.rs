@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 
 use crate::object::{as_map, entry, metadata_mut, text};
 use crate::resources::Resource;
-use crate::select::field_values;
 use crate::server::State;
-use crate::storage::{Draft, object_key};
+use crate::storage::object_key;
 
 const INITIAL: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 /// The namespaces that no client may delete.
@@ -34,7 +33,7 @@ pub(crate) fn create_initial(state: &Arc<State>) {
             "spec": {"finalizers": ["kubernetes"]},
             "status": {"phase": "Active"},
         });
-        if let Ok(draft) = Draft::encode(&object, field_values(resource, &object)) {
+        if let Ok(draft) = resource.encode(&object) {
             // Nobody else writes yet.
             let _ = resource.shard.put(&object_key(None, name), None, draft);
         }

@@ -1,5 +1,7 @@
 //! Stored objects in the shape that a client asked for.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use evenkeel_meta::Status;
 
@@ -15,13 +17,14 @@ const METADATA_HEAD: &[u8] =
 /// Turns records into what goes on the wire for one request.
 #[derive(Debug)]
 pub(crate) struct Representation {
+    resource: Arc<Resource>,
     pub(crate) projection: Projection,
     printer: Option<Printer>,
 }
 
 impl Representation {
     pub(crate) fn new(
-        resource: &Resource,
+        resource: &Arc<Resource>,
         projection: Projection,
         query: &Query,
         clock: Clock,
@@ -31,6 +34,7 @@ impl Representation {
             Projection::Object | Projection::Metadata => None,
         };
         Ok(Self {
+            resource: Arc::clone(resource),
             projection,
             printer,
         })
@@ -41,10 +45,10 @@ impl Representation {
         if let Some(printer) = &mut self.printer {
             return printer.one(record);
         }
-        Ok(match self.projection {
-            Projection::Metadata => metadata_only(record),
-            _ => record.data().clone(),
-        })
+        match self.projection {
+            Projection::Metadata => Ok(metadata_only(record)),
+            _ => self.resource.json(record),
+        }
     }
 
     /// Appends the object of a watch event.
@@ -58,7 +62,7 @@ impl Representation {
         } else if self.projection == Projection::Metadata {
             append_metadata(out, record);
         } else {
-            out.extend_from_slice(record.data());
+            self.resource.append(out, record)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use evenkeel_meta::Status;
 use serde_json::{Map, Value, json};
 
+use crate::crd;
 use crate::namespaces;
 use crate::object::{as_map, restore};
 use crate::resources::{Resource, Subresource};
@@ -10,7 +11,7 @@ use crate::server::State;
 
 /// Prepares a new object: its status is the server's business.
 pub(crate) fn prepare_create(
-    _state: &State,
+    state: &State,
     resource: &Resource,
     object: &mut Value,
 ) -> Result<(), Status> {
@@ -29,6 +30,9 @@ pub(crate) fn prepare_create(
         ("", "services") => Some(json!({"loadBalancer": {}})),
         _ => None,
     };
+    if resource.is(crd::GROUP, crd::PLURAL) {
+        crd::prepare(object, None, state.clock.now());
+    }
     if let Some(status) = status {
         as_map(object).insert("status".into(), status);
     }
@@ -37,17 +41,22 @@ pub(crate) fn prepare_create(
 
 /// Restores what this kind of update does not touch, then counts the generation.
 pub(crate) fn prepare_update(
+    state: &State,
     resource: &Resource,
     subresource: Option<Subresource>,
     live: &Value,
     new: &mut Value,
 ) {
+    if subresource.is_none() && resource.is(crd::GROUP, crd::PLURAL) {
+        crd::prepare(new, Some(live), state.clock.now());
+    }
     let Some(live) = live.as_object() else { return };
     let new = as_map(new);
     match subresource {
         Some(Subresource::Status) => keep_all_but_status(resource, live, new),
         // The scheduler's decision comes with its condition.
         Some(Subresource::Binding) => {}
+        _ if resource.is(crd::GROUP, crd::PLURAL) => {}
         _ if resource.has(Subresource::Status) => restore(new, Some(live), "status"),
         _ => {}
     }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Resource, Rules, ScalePaths, SelectableField, Subresource};
 use crate::schema::{Schema, Schemas};
 use crate::storage::Shard;
+use crate::view::View;
 
 /// A row of the table.
 #[derive(Clone, Copy)]
@@ -129,6 +130,10 @@ impl Row {
         self
     }
 
+    pub(crate) const fn plural(&self) -> &'static str {
+        self.plural
+    }
+
     /// The row as a served resource over `shard`.
     pub(crate) fn resource(&self, shard: Arc<Shard>) -> Resource {
         let api = ApiResource::new_static(self.group, self.version, self.kind, self.plural, self.scope);
@@ -136,6 +141,7 @@ impl Row {
         let schema = Schemas::builtin().kind(&kind).cloned();
         Resource {
             schema: schema.unwrap_or_else(|| Schema::custom(kind, &Value::Null)),
+            head: Resource::head(&api),
             api,
             singular: self.kind.to_ascii_lowercase().into(),
             list_kind: format!("{}List", self.kind).into(),
@@ -145,6 +151,7 @@ impl Row {
             subresources: Cow::Borrowed(self.subresources),
             fields: Cow::Borrowed(self.fields),
             custom: false,
+            view: if self.group == "events.k8s.io" { View::NewEvents } else { View::Own },
             columns: None,
             scale: ScalePaths::default(),
             shard,

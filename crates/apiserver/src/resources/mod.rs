@@ -11,6 +11,7 @@ use evenkeel_meta::{ApiResource, GroupResource, GroupVersionKind, Scope};
 use crate::schema::Schema;
 use crate::storage::Shard;
 use crate::table::Column;
+use crate::view::View;
 
 pub(crate) use builtin::BUILTIN;
 pub(crate) use registry::{Group, Registry, Version};
@@ -28,6 +29,9 @@ pub(crate) struct Resource {
     /// What field selectors may name beside `metadata.name` and `metadata.namespace`.
     pub(crate) fields: Cow<'static, [SelectableField]>,
     pub(crate) custom: bool,
+    pub(crate) view: View,
+    /// `{"kind":..,"apiVersion":..,`: how its objects begin.
+    pub(crate) head: String,
     pub(crate) schema: Schema,
     /// Where the `scale` subresource reads and writes.
     pub(crate) scale: ScalePaths,
@@ -93,6 +97,11 @@ impl Resource {
 
     pub(crate) fn gvk(&self) -> GroupVersionKind {
         self.api.group_version_kind()
+    }
+
+    /// How objects of a type begin.
+    pub(crate) fn head(api: &ApiResource) -> String {
+        format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", api.kind, api.api_version())
     }
 
     pub(crate) fn has(&self, subresource: Subresource) -> bool {

@@ -1,5 +1,6 @@
 //! Finding a resource by its path.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::Resource;
@@ -71,25 +72,54 @@ impl Registry {
         let versions = &mut self.groups[at].versions;
         match versions.iter_mut().find(|known| known.name == version) {
             Some(known) => known.resources.push(resource),
-            None => versions.push(Version {
-                name: version.into_owned(),
-                resources: vec![resource],
-            }),
+            None => {
+                versions.push(Version {
+                    name: version.into_owned(),
+                    resources: vec![resource],
+                });
+                versions.sort_by_key(|version| Reverse(priority(&version.name)));
+            }
         }
     }
 
-    /// Removes every version of a resource, and what is empty then.
+    /// Removes every version of a custom resource, and what is empty then.
     pub(crate) fn remove(&mut self, group: &str, plural: &str) {
         for known in self.groups.iter_mut().filter(|known| known.name == group) {
             for version in &mut known.versions {
                 version
                     .resources
-                    .retain(|resource| resource.api.plural != plural);
+                    .retain(|resource| !resource.custom || resource.api.plural != plural);
             }
             known
                 .versions
                 .retain(|version| !version.resources.is_empty());
         }
         self.groups.retain(|group| !group.versions.is_empty());
+    }
+}
+
+/// Stable versions before betas before alphas, higher numbers first; other names last.
+fn priority(version: &str) -> (u8, u32, u32) {
+    let parse = || -> Option<(u8, u32, u32)> {
+        let rest = version.strip_prefix('v')?;
+        for (rank, stage) in [(2, "beta"), (1, "alpha")] {
+            if let Some((major, minor)) = rest.split_once(stage) {
+                return Some((rank, major.parse().ok()?, minor.parse().ok()?));
+            }
+        }
+        Some((3, rest.parse().ok()?, 0))
+    };
+    parse().unwrap_or((0, 0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_sort_by_maturity() {
+        let mut versions = ["v1alpha1", "foo", "v2", "v1beta2", "v1", "v1beta1", "v10"];
+        versions.sort_by_key(|version| Reverse(priority(version)));
+        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
     }
 }

@@ -38,10 +38,11 @@ pub(crate) struct Record {
 }
 
 impl Draft {
-    /// Encodes `object`, whose `resourceVersion` is ignored. `fields` are the
-    /// values that field selectors compare, in the order of the resource's list.
+    /// Encodes `object`, whose `resourceVersion` is ignored, as of `api_version` if given.
+    /// `fields` are the values that field selectors compare, in the order of the resource's list.
     pub(crate) fn encode(
         object: &Value,
+        api_version: Option<&str>,
         fields: Box<[Box<str>]>,
     ) -> Result<Self, serde_json::Error> {
         let empty = Map::new();
@@ -52,10 +53,13 @@ impl Draft {
             .unwrap_or(&empty);
         let mut out = Vec::with_capacity(1024);
         out.push(b'{');
-        for name in ["kind", "apiVersion"] {
-            write_entry(&mut out, name, object.get(name).unwrap_or(&Value::Null))?;
-            out.push(b',');
+        write_entry(&mut out, "kind", object.get("kind").unwrap_or(&Value::Null))?;
+        out.extend_from_slice(b",\"apiVersion\":");
+        match api_version {
+            Some(api_version) => serde_json::to_writer(&mut out, api_version)?,
+            None => serde_json::to_writer(&mut out, object.get("apiVersion").unwrap_or(&Value::Null))?,
         }
+        out.push(b',');
         let body = offset(&out);
         out.extend_from_slice(b"\"metadata\":");
         let (metadata_range, version) = write_metadata(&mut out, metadata)?;

@@ -8,6 +8,8 @@ mod network;
 mod policy;
 mod workloads;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use evenkeel_meta::{Status, Timestamp};
 use serde_json::{Value, json};
@@ -18,12 +20,13 @@ use crate::represent::metadata_only;
 use crate::resources::Resource;
 use crate::storage::Record;
 
-pub(crate) use self::column::{Cell, Column};
+pub(crate) use self::column::Column;
 pub(crate) use self::custom::columns as custom_columns;
 
 /// Prints records of one resource.
 #[derive(Debug)]
 pub(crate) struct Printer {
+    resource: Arc<Resource>,
     columns: Vec<Column>,
     version: &'static str,
     object: TableObject,
@@ -33,7 +36,7 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new(resource: &Resource, version: &'static str, query: &Query, clock: Clock) -> Result<Self, Status> {
+    pub(crate) fn new(resource: &Arc<Resource>, version: &'static str, query: &Query, clock: Clock) -> Result<Self, Status> {
         let object = match query.text("includeObject") {
             None | Some("Metadata") => TableObject::Metadata,
             Some("Object") => TableObject::Object,
@@ -46,6 +49,7 @@ impl Printer {
         };
         Ok(Self {
             columns: columns(resource),
+            resource: Arc::clone(resource),
             version,
             object,
             clock,
@@ -79,7 +83,7 @@ impl Printer {
     }
 
     fn row(&self, record: &Record, now: Timestamp) -> Result<Value, Status> {
-        let object = record.decode().map_err(Status::internal)?;
+        let object = self.resource.decode(record)?;
         let cells: Vec<Value> = self.columns.iter().map(|column| column.cell(&object, now)).collect();
         let object = match self.object {
             TableObject::None => Value::Null,

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Call;
-use super::write::{ATTEMPTS, encode};
-use crate::deletion::{self, Marks, Options, Plan, PodState};
+use super::write::ATTEMPTS;
+use crate::crd;
+use crate::deletion::{self, Options, Plan, PodState};
 use crate::http::{Reply, Request, decode_body, status_json};
 use crate::namespaces;
 use crate::object::{as_map, entry, integer, metadata_mut};
@@ -128,9 +129,13 @@ fn attempt(
     if resource.is("", "namespaces") {
         return terminate_namespace(call, key, live, dry_run);
     }
+    if resource.is(crd::GROUP, crd::PLURAL) && !dry_run {
+        let marked = crd::terminate(&call.state, resource, key, live)?;
+        return Ok(marked.map(Outcome::Held));
+    }
     let mut value = None;
     let pod = if resource.is("", "pods") {
-        let object = live.decode().map_err(Status::internal)?;
+        let object = call.resource.decode(live)?;
         let state = pod_state(&object);
         value = Some(object);
         Some(state)
@@ -142,16 +147,19 @@ fn attempt(
         Plan::Remove if dry_run => return Ok(Ok(Outcome::Gone(Arc::clone(live)))),
         Plan::Remove => {
             let removed = resource.shard.remove(key, live.revision(), None);
+            if resource.custom {
+                crd::finish_if_empty(&call.state, &resource.api.group, &resource.api.plural)?;
+            }
             return Ok(removed.map(|_| Outcome::Gone(Arc::clone(live))));
         }
         Plan::Mark { marks, remove } => (marks, remove),
     };
     let mut object = match value {
         Some(object) => object,
-        None => live.decode().map_err(Status::internal)?,
+        None => call.resource.decode(live)?,
     };
-    mark(&mut object, &marks);
-    let draft = encode(call, &object)?;
+    marks.apply(&mut object);
+    let draft = call.resource.encode(&object)?;
     if dry_run {
         let record = Arc::new(draft.seal(live.revision()));
         return Ok(Ok(if remove {
@@ -178,7 +186,7 @@ fn terminate_namespace(
     dry_run: bool,
 ) -> Result<Result<Outcome, Raced>, Status> {
     let shard = &call.resource.shard;
-    let mut object = live.decode().map_err(Status::internal)?;
+    let mut object = call.resource.decode(live)?;
     if live.meta().deletion_timestamp.is_some() {
         if !namespaces::is_finalized(&object) || !live.meta().finalizers.is_empty() {
             return Ok(Ok(Outcome::Held(Arc::clone(live))));
@@ -190,35 +198,13 @@ fn terminate_namespace(
     let now = call.state.clock.now();
     metadata_mut(&mut object).insert("deletionTimestamp".into(), now.to_string().into());
     entry(as_map(&mut object), "status").insert("phase".into(), "Terminating".into());
-    let draft = encode(call, &object)?;
+    let draft = call.resource.encode(&object)?;
     if dry_run {
         return Ok(Ok(Outcome::Held(Arc::new(draft.seal(live.revision())))));
     }
     Ok(shard
         .put(key, Some(live.revision()), draft)
         .map(Outcome::Held))
-}
-
-fn mark(object: &mut Value, marks: &Marks) {
-    let metadata = metadata_mut(object);
-    if let Some(time) = marks.deletion_timestamp {
-        metadata.insert("deletionTimestamp".into(), time.to_string().into());
-    }
-    if let Some(grace) = marks.grace_seconds {
-        metadata.insert("deletionGracePeriodSeconds".into(), grace.into());
-    }
-    if marks.finalizers.is_empty() {
-        metadata.remove("finalizers");
-    } else {
-        metadata.insert("finalizers".into(), marks.finalizers.clone().into());
-    }
-    if marks.bump_generation {
-        let generation = metadata
-            .get("generation")
-            .and_then(Value::as_i64)
-            .unwrap_or(0);
-        metadata.insert("generation".into(), (generation + 1).into());
-    }
 }
 
 fn pod_state(pod: &Value) -> PodState {

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::Call;
-use crate::http::{Body, ListOptions, Projection, Reply, VersionMatch};
+use crate::http::{Body, BodyError, ListOptions, Projection, Reply, VersionMatch};
 use crate::represent::append_metadata;
 use crate::resources::Resource;
 use crate::select::Selection;
 use crate::server::State;
 use crate::storage::{Compacted, Key, Record};
+use crate::view::View;
 
 /// How long a request waits for a revision that the store has not reached.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
@@ -136,60 +137,72 @@ pub(super) fn page(
 }
 
 /// The list as it goes on the wire, encoded piece by piece.
-pub(super) fn body(resource: &Resource, projection: Projection, page: Page) -> Body {
-    let typed = resource.custom;
+pub(super) fn body(resource: &Arc<Resource>, projection: Projection, page: Page) -> Body {
     let metadata = projection == Projection::Metadata;
     let (kind, api_version) = if metadata {
         ("PartialObjectMetadataList".into(), "meta.k8s.io/v1".into())
     } else {
         (resource.list_kind.clone(), resource.api.api_version())
     };
-    let list = list_meta(
-        page.revision,
-        page.continue_token.as_deref(),
-        page.remaining,
-    );
-    let head = format!(
-        "{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{list},\"items\":["
-    );
-    let append = move |out: &mut Vec<u8>, record: &Record| {
-        if metadata {
-            append_metadata(out, record);
-        } else if typed {
-            out.extend_from_slice(record.data());
-        } else {
-            out.push(b'{');
-            out.extend_from_slice(record.untyped_tail());
-        }
+    let list = list_meta(page.revision, page.continue_token.as_deref(), page.remaining);
+    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{list},\"items\":[");
+    let mut pieces = Pieces {
+        resource: Arc::clone(resource),
+        metadata,
+        items: page.items.into_iter(),
+        head: Some(head.into_bytes()),
     };
-    let mut items = page.items.into_iter().peekable();
-    let mut pending = Some(head.into_bytes());
-    // One piece at a time: the peak is a piece, not the list.
-    let mut next = move || -> Option<Bytes> {
-        let mut out = pending.take()?;
-        while let Some(record) = items.next() {
-            append(&mut out, &record);
-            if items.peek().is_some() {
+    let (first, second) = (pieces.next(), pieces.next());
+    match (first, second) {
+        (Some(Ok(only)), None) => Body::whole(only),
+        (first, second) => Body::stream(stream::iter(first.into_iter().chain(second).chain(pieces))),
+    }
+}
+
+/// A list in pieces: the peak is one piece, not the list.
+struct Pieces {
+    resource: Arc<Resource>,
+    metadata: bool,
+    items: std::vec::IntoIter<Arc<Record>>,
+    /// What the next piece begins with; `None` behind the last one.
+    head: Option<Vec<u8>>,
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Bytes, BodyError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut out = self.head.take()?;
+        while let Some(record) = self.items.next() {
+            // Stored objects are JSON: one that cannot be encoded again ends the list.
+            if self.append(&mut out, &record).is_err() {
+                return Some(Err(BodyError));
+            }
+            if !self.items.as_slice().is_empty() {
                 out.push(b',');
                 if out.len() >= CHUNK {
-                    pending = Some(Vec::with_capacity(CHUNK));
-                    return Some(out.into());
+                    self.head = Some(Vec::with_capacity(CHUNK));
+                    return Some(Ok(out.into()));
                 }
             }
         }
         out.extend_from_slice(b"]}\n");
-        Some(out.into())
-    };
-    let first = next();
-    match (first, next()) {
-        (Some(only), None) => Body::whole(only),
-        (first, second) => Body::stream(stream::iter(
-            first
-                .into_iter()
-                .chain(second)
-                .chain(std::iter::from_fn(next))
-                .map(Ok),
-        )),
+        Some(Ok(out.into()))
+    }
+}
+
+impl Pieces {
+    fn append(&self, out: &mut Vec<u8>, record: &Record) -> Result<(), Status> {
+        if self.metadata {
+            append_metadata(out, record);
+        } else if self.resource.view == View::Own {
+            // The type is named once, for the list.
+            out.push(b'{');
+            out.extend_from_slice(record.untyped_tail());
+        } else {
+            self.resource.append(out, record)?;
+        }
+        Ok(())
     }
 }
 

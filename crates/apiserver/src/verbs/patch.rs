@@ -65,7 +65,7 @@ fn change(
     live: &Arc<Record>,
     patch: &Value,
 ) -> Result<Written, Failure> {
-    let live_value = live.decode().map_err(Status::internal)?;
+    let live_value = call.resource.decode(live)?;
     let (mut new, warnings) = fields::patched(&call.resource, kind, &live_value, patch, write.mode)?;
     check_version(call, live, &new)?;
     keep_type(&live_value, &mut new)?;
@@ -132,7 +132,7 @@ fn apply_over(
     warnings: Vec<String>,
 ) -> Result<Written, Failure> {
     check_version(call, live, config)?;
-    let live_value = live.decode().map_err(Status::internal)?;
+    let live_value = call.resource.decode(live)?;
     let new = fields::applied(
         &call.resource,
         Some(&live_value),

@@ -58,7 +58,7 @@ fn replace(
         let found = live.meta().uid.as_ref().map_or("", |uid| uid.as_str());
         return Err(wrong_uid(call, uid, found).into());
     }
-    let live_value = live.decode().map_err(Status::internal)?;
+    let live_value = call.resource.decode(live)?;
     write.update(live, &live_value, new, warnings)
 }
 

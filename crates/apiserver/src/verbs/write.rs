@@ -6,12 +6,12 @@ use evenkeel_meta::{Meta, Status};
 use serde_json::{Map, Value};
 
 use super::Call;
+use crate::crd;
 use crate::fields::{self, Author};
 use crate::http::unsupported;
 use crate::namespaces;
 use crate::object::{as_map, metadata_mut};
 use crate::objectmeta;
-use crate::select::field_values;
 use crate::storage::{Draft, Raced, Record};
 use crate::strategy;
 use crate::validation::FieldValidation;
@@ -100,6 +100,9 @@ impl<'a> Write<'a> {
             let name = object["metadata"]["name"].as_str().unwrap_or_default();
             namespaces::admit(&call.state, &call.resource, namespace, name)?;
         }
+        if call.resource.custom {
+            crd::refuse_if_terminating(&call.state, &call.resource)?;
+        }
         if text(&object, "resourceVersion").is_some_and(|version| version != "0") {
             return Err(Status::failure(
                 500,
@@ -124,7 +127,12 @@ impl<'a> Write<'a> {
                 return Ok(written(draft.seal(0), warnings));
             }
             match call.resource.shard.put(&key, None, draft) {
-                Ok(record) => return Ok(Written { record, warnings }),
+                Ok(record) => {
+                    if is_definition(call) {
+                        crd::changed(&call.state, &new);
+                    }
+                    return Ok(Written { record, warnings });
+                }
                 Err(Raced) if generate => {}
                 Err(Raced) => return Err(Status::already_exists(&call.group_resource(), &name)),
             }
@@ -156,7 +164,7 @@ impl<'a> Write<'a> {
         if self.tracks {
             fields::track(resource, None, new, &self.author);
         }
-        encode(call, new)
+        resource.encode(new)
     }
 
     /// Stores `new` over `live`, or removes the object when nothing holds it any more.
@@ -176,7 +184,7 @@ impl<'a> Write<'a> {
             .unwrap_or(&empty);
         objectmeta::carry_over(metadata_mut(&mut new), live_meta);
         fields::default(resource, &mut new);
-        strategy::prepare_update(resource, call.subresource, live_value, &mut new);
+        strategy::prepare_update(&call.state, resource, call.subresource, live_value, &mut new);
         warnings.extend(objectmeta::drop_duplicate_owners(
             metadata_mut(&mut new),
             self.is_patch,
@@ -186,13 +194,16 @@ impl<'a> Write<'a> {
             fields::track(resource, Some(live_value), &mut new, &self.author);
         }
         fields::settle_times(live_value, &mut new);
-        let draft = encode(call, &new)?;
+        let draft = resource.encode(&new)?;
         if self.dry_run {
             return Ok(written(draft.seal(live.revision()), warnings));
         }
         let key = call.key();
         if nothing_holds(draft.meta(), live.meta(), call, &new) {
             let record = resource.shard.remove(&key, live.revision(), Some(draft))?;
+            if resource.custom {
+                crd::finish_if_empty(&call.state, &resource.api.group, &resource.api.plural)?;
+            }
             return Ok(Written { record, warnings });
         }
         if draft.same_as(live) {
@@ -202,8 +213,15 @@ impl<'a> Write<'a> {
             });
         }
         let record = resource.shard.put(&key, Some(live.revision()), draft)?;
+        if is_definition(call) {
+            crd::changed(&call.state, &new);
+        }
         Ok(Written { record, warnings })
     }
+}
+
+fn is_definition(call: &Call) -> bool {
+    call.resource.is(crd::GROUP, crd::PLURAL)
 }
 
 /// Whether this update completes a deletion.
@@ -221,6 +239,9 @@ fn check(call: &Call, new: &Value, live: Option<&Value>) -> Result<(), Status> {
     let live_metadata = live.map(|live| live.get("metadata").and_then(Value::as_object).unwrap_or(&empty));
     let mut causes = objectmeta::causes(metadata, live_metadata);
     causes.extend(fields::causes(&call.resource, new, live));
+    if is_definition(call) {
+        causes.extend(crd::causes(new));
+    }
     if causes.is_empty() {
         return Ok(());
     }
@@ -232,10 +253,6 @@ fn written(record: Record, warnings: Vec<String>) -> Written {
         record: Arc::new(record),
         warnings,
     }
-}
-
-pub(super) fn encode(call: &Call, object: &Value) -> Result<Draft, Status> {
-    Draft::encode(object, field_values(&call.resource, object)).map_err(Status::internal)
 }
 
 /// The object must be of the type that its path says; a missing type is filled in.

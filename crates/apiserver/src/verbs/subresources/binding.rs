@@ -20,7 +20,7 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
     write.tracks = false;
     for _ in 0..ATTEMPTS {
         let live = call.live()?;
-        let live_value = live.decode().map_err(Status::internal)?;
+        let live_value = call.resource.decode(&live)?;
         check(call, &live_value)?;
         let mut pod = live_value.clone();
         bind(&mut pod, &binding, node, &write.author.now.to_string());

@@ -10,7 +10,6 @@ use crate::deletion::Options;
 use crate::http::{Reply, decode_body};
 use crate::object::{as_map, entry, field, integer, text};
 use crate::resources::Resource;
-use crate::select::field_values;
 use crate::storage::{Draft, KeyRange, Record};
 use crate::verbs::Call;
 use crate::verbs::delete::{delete_one, options_of};
@@ -23,7 +22,7 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
         None => (Options::default(), false),
     };
     let dry_run = dry_run || call.request.dry_run()?;
-    let pod = live.decode().map_err(Status::internal)?;
+    let pod = call.resource.decode(&live)?;
     if counts_as_disruption(&live, &pod) && !dry_run {
         spend_budget(call, &live)?;
     }
@@ -97,7 +96,7 @@ fn spend(resource: &Resource, budget: &mut Value, pod: &str, now: &str) -> Resul
     let status = entry(as_map(budget), "status");
     status.insert("disruptionsAllowed".into(), (allowed - 1).into());
     entry(status, "disruptedPods").insert(pod.into(), now.into());
-    Draft::encode(budget, field_values(resource, budget)).map_err(Status::internal)
+    resource.encode(budget)
 }
 
 fn refuse(message: &str, cause: Option<StatusCause>) -> Status {

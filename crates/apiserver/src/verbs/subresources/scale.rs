@@ -19,7 +19,7 @@ const ACCEPTED: &str = "application/json-patch+json, application/merge-patch+jso
 
 pub(super) fn get(call: &Call) -> Result<Reply, Status> {
     let live = call.live()?;
-    let object = live.decode().map_err(Status::internal)?;
+    let object = call.resource.decode(&live)?;
     Ok(Reply::value(200, &scale_of(call, &live, &object)))
 }
 
@@ -51,7 +51,7 @@ fn write(call: &Call, change: impl Fn(&Value) -> Result<Value, Status>) -> Resul
     let write = Write::of(call, "UpdateOptions")?;
     for _ in 0..ATTEMPTS {
         let live = call.live()?;
-        let live_value = live.decode().map_err(Status::internal)?;
+        let live_value = call.resource.decode(&live)?;
         let scale = change(&scale_of(call, &live, &live_value))?;
         check(call, &live, &scale)?;
         let replicas = integer(&scale, &["spec", "replicas"]).unwrap_or(0);
@@ -59,7 +59,7 @@ fn write(call: &Call, change: impl Fn(&Value) -> Result<Value, Status>) -> Resul
         set(&mut new, &call.resource.scale.spec_replicas, replicas.into());
         match write.update(&live, &live_value, new, Vec::new()) {
             Ok(written) => {
-                let object = written.record.decode().map_err(Status::internal)?;
+                let object = call.resource.decode(&written.record)?;
                 return Ok(Reply::value(200, &scale_of(call, &written.record, &object)));
             }
             Err(Failure::Refused(status)) => return Err(status),
