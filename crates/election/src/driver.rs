@@ -12,11 +12,9 @@ use tokio::time::{Instant, sleep_until};
 
 use self::exchange::Leases;
 use self::watch::LeaseWatch;
-use crate::elector::Settings;
-use crate::machine::{
-    Action, Failure, Input, LossCause, Machine, Now, RequestId, Resignation,
-};
 use crate::Lease;
+use crate::elector::Settings;
+use crate::machine::{Action, Failure, Input, LossCause, Machine, Now, RequestId, Resignation};
 
 /// The machine's turning points, for those who drive a whole term.
 #[derive(Debug)]

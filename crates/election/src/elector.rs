@@ -140,16 +140,14 @@ impl Elector {
     /// # Errors
     /// A process in that state should be restarted: its election is stuck.
     pub fn check_health(&self, tolerance: Duration) -> Result<(), StaleLeader> {
-        let settings = &self.settings;
-        match settings.status.since_renewal(settings.clock.now()) {
-            Some(since) if since > settings.candidate.timing.lease + tolerance => {
-                Err(StaleLeader {
-                    name: settings.candidate.name.clone(),
-                    since,
-                })
-            }
-            _ => Ok(()),
-        }
+        let Settings {
+            candidate,
+            clock,
+            status,
+            ..
+        } = &*self.settings;
+        let limit = candidate.timing.lease + tolerance;
+        status.check(&candidate.name, limit, clock.now())
     }
 }
 
@@ -190,3 +188,6 @@ impl Drop for Campaigning {
         self.0.campaigning.store(false, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -88,7 +88,7 @@ impl Fence {
     pub fn until(until: Moment, clock: Clock) -> Self {
         Self(Arc::new(Term {
             clock,
-            until: AtomicU64::new(nanos(until)),
+            until: AtomicU64::new(open_until(until)),
         }))
     }
 
@@ -120,7 +120,7 @@ impl Fence {
 
     /// Moves the end of the term. Never earlier, and never after it was sealed.
     pub(crate) fn extend(&self, until: Moment) {
-        let until = nanos(until);
+        let until = open_until(until);
         let extend = |current| (current != SEALED && current < until).then_some(until);
         let _ = self
             .0
@@ -129,11 +129,13 @@ impl Fence {
     }
 }
 
-/// Nanoseconds, never [`SEALED`].
 fn nanos(moment: Moment) -> u64 {
-    u64::try_from(moment.since_origin().as_nanos())
-        .unwrap_or(u64::MAX)
-        .max(SEALED + 1)
+    u64::try_from(moment.since_origin().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// What stands for a fence that is not sealed, even if it closes at the clock's origin.
+fn open_until(moment: Moment) -> u64 {
+    nanos(moment).max(SEALED + 1)
 }
 
 impl fmt::Debug for Fence {

@@ -7,10 +7,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::Fence;
 use crate::driver::{Driver, Turn};
 use crate::elector::{Campaigning, Settings};
 use crate::machine::{Failure, LossCause, Resignation};
-use crate::Fence;
 
 /// What the work of a term needs to know. Cloning is cheap.
 #[derive(Clone, Debug)]

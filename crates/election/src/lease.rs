@@ -8,8 +8,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// `coordination.k8s.io/v1` `Lease`.
-pub(crate) const LEASES: ApiResource =
-    ApiResource::new_static("coordination.k8s.io", "v1", "Lease", "leases", Scope::Namespaced);
+pub(crate) const LEASES: ApiResource = ApiResource::new_static(
+    "coordination.k8s.io",
+    "v1",
+    "Lease",
+    "leases",
+    Scope::Namespaced,
+);
 
 /// A Lease as it was read: the election record, and all the rest untouched.
 ///
@@ -86,7 +91,9 @@ impl Lease {
     #[must_use]
     pub fn into_object(self) -> DynamicObject {
         let mut object = self.object;
-        object.data.insert("spec".to_owned(), self.record.into_spec());
+        object
+            .data
+            .insert("spec".to_owned(), self.record.into_spec());
         object
     }
 
@@ -114,7 +121,10 @@ impl Lease {
     /// Sets labels, leaving those with other keys alone (client-go L19).
     pub(crate) fn merge_labels(&mut self, labels: &BTreeMap<String, String>) {
         for (key, value) in labels {
-            self.object.metadata.labels.insert(key.clone(), value.clone());
+            self.object
+                .metadata
+                .labels
+                .insert(key.clone(), value.clone());
         }
     }
 
@@ -233,7 +243,11 @@ mod tests {
 
     #[test]
     fn ts78_absent_and_null_fields_read_as_a_lease_that_nobody_holds() {
-        for spec in [json!(null), json!({}), json!({"holderIdentity": null, "renewTime": null})] {
+        for spec in [
+            json!(null),
+            json!({}),
+            json!({"holderIdentity": null, "renewTime": null}),
+        ] {
             let wire = json!({"metadata": {"name": "demo"}, "spec": spec});
             let lease = Lease::from_object(serde_json::from_value(wire).unwrap()).unwrap();
             assert_eq!(lease.record, LeaseRecord::default());

@@ -152,9 +152,7 @@ impl Machine {
     pub fn wake_at(&self) -> Option<Moment> {
         let give_up = self.pending.as_ref().map(|pending| pending.give_up);
         match &self.role {
-            Role::Campaigning(campaign) => {
-                give_up.or_else(|| Some(self.next_attempt_at(campaign)))
-            }
+            Role::Campaigning(campaign) => give_up.or_else(|| Some(self.next_attempt_at(campaign))),
             Role::Leading(term) => {
                 let next = give_up.unwrap_or(term.next_attempt);
                 Some(next.min(term.ends_at(&self.me.timing)))
@@ -174,7 +172,10 @@ impl Machine {
         if self.term_is_over(now) {
             return;
         }
-        if let Some(pending) = self.pending.take_if(|pending| now.moment >= pending.give_up) {
+        if let Some(pending) = self
+            .pending
+            .take_if(|pending| now.moment >= pending.give_up)
+        {
             self.answered(now, &pending, Err(Failure::Unanswered));
             return;
         }
@@ -214,7 +215,8 @@ impl Machine {
             give_up,
             attempt,
         });
-        self.actions.push_back(Action::Send(Request { id, operation }));
+        self.actions
+            .push_back(Action::Send(Request { id, operation }));
     }
 
     fn read(&mut self, now: Now, attempt: Moment) {
@@ -236,7 +238,12 @@ impl Machine {
         };
         let mut lease = Lease::new(&self.me.namespace, &self.me.name, record);
         lease.merge_labels(&self.me.labels);
-        self.send(now, attempt, Step::Write, Operation::Create(Box::new(lease)));
+        self.send(
+            now,
+            attempt,
+            Step::Write,
+            Operation::Create(Box::new(lease)),
+        );
     }
 
     /// What I write over `before`: a renewal if it says me, a new acquisition otherwise.

@@ -66,10 +66,22 @@ impl Status {
         self.leading.load(Ordering::Acquire)
     }
 
-    /// How long ago the term was renewed; `None` while not leading.
-    pub(crate) fn since_renewal(&self, now: Moment) -> Option<Duration> {
+    /// Fails if this process leads but has not renewed for longer than `limit`.
+    pub(crate) fn check(
+        &self,
+        name: &str,
+        limit: Duration,
+        now: Moment,
+    ) -> Result<(), StaleLeader> {
         let renewed = Moment::from(Duration::from_nanos(self.renewed.load(Ordering::Relaxed)));
-        self.is_leading().then(|| now - renewed)
+        let since = now - renewed;
+        if self.is_leading() && since > limit {
+            return Err(StaleLeader {
+                name: name.to_owned(),
+                since,
+            });
+        }
+        Ok(())
     }
 }
 

@@ -94,7 +94,9 @@ pub enum InvalidTiming {
         lease: Duration,
     },
     /// There would be no second attempt before the deadline.
-    #[error("renew deadline {renew_deadline:?} must be greater than 1.2 x retry period {retry_period:?}")]
+    #[error(
+        "renew deadline {renew_deadline:?} must be greater than 1.2 x retry period {retry_period:?}"
+    )]
     RenewDeadlineTooShort {
         /// The deadline that was asked for.
         renew_deadline: Duration,
@@ -102,7 +104,9 @@ pub enum InvalidTiming {
         retry_period: Duration,
     },
     /// A rival could lead before the old leader has stepped down.
-    #[error("lease duration {lease:?} must be greater than renew deadline + retry period ({step_down:?})")]
+    #[error(
+        "lease duration {lease:?} must be greater than renew deadline + retry period ({step_down:?})"
+    )]
     LeaseTooShort {
         /// The duration that was asked for.
         lease: Duration,
@@ -110,7 +114,9 @@ pub enum InvalidTiming {
         step_down: Duration,
     },
     /// The fence would close before a leader has had its time to renew.
-    #[error("fence margin {margin:?} must be less than lease duration - renew deadline ({limit:?})")]
+    #[error(
+        "fence margin {margin:?} must be less than lease duration - renew deadline ({limit:?})"
+    )]
     MarginTooLong {
         /// The margin that was asked for.
         margin: Duration,
@@ -142,10 +148,16 @@ mod tests {
     fn l2_unsafe_timing_is_refused() {
         for (bad, why) in [
             (timing(10_000, 10_000, 2_000), "no longer than the deadline"),
-            (timing(11_000, 10_000, 8_000), "no room for the retry period (passes upstream)"),
+            (
+                timing(11_000, 10_000, 8_000),
+                "no room for the retry period (passes upstream)",
+            ),
             (timing(12_000, 10_000, 2_000), "exactly the step-down"),
         ] {
-            assert!(matches!(bad.validate(), Err(InvalidTiming::LeaseTooShort { .. })), "{why}");
+            assert!(
+                matches!(bad.validate(), Err(InvalidTiming::LeaseTooShort { .. })),
+                "{why}"
+            );
         }
         for lease in [0, 999, 1_900] {
             assert!(matches!(
@@ -157,7 +169,10 @@ mod tests {
             timing(15_000, 2_400, 2_000).validate(),
             Err(InvalidTiming::RenewDeadlineTooShort { .. })
         ));
-        assert_eq!(timing(15_000, 10_000, 0).validate(), Err(InvalidTiming::NoRetryPeriod));
+        assert_eq!(
+            timing(15_000, 10_000, 0).validate(),
+            Err(InvalidTiming::NoRetryPeriod)
+        );
         assert_eq!(timing(1_000, 500, 200).validate(), Ok(()));
     }
 

@@ -16,8 +16,8 @@ use self::aggregation::{Aggregator, Group};
 use self::lru::Lru;
 use self::name::Names;
 use self::spam::Spam;
-use crate::event::{Event, EventType, Occurrence, Source};
 use crate::ObjectReference;
+use crate::event::{Event, EventType, Occurrence, Source};
 
 /// How many of each thing the correlator remembers; the least recently used go first.
 const MEMORY: usize = 4096;

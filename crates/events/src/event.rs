@@ -75,8 +75,7 @@ pub struct Event {
     pub reporting_instance: String,
 }
 
-const EVENTS: ApiResource =
-    ApiResource::new_static("", "v1", "Event", "events", Scope::Namespaced);
+const EVENTS: ApiResource = ApiResource::new_static("", "v1", "Event", "events", Scope::Namespaced);
 
 fn api_version() -> String {
     EVENTS.version.clone().into_owned()
@@ -195,7 +194,10 @@ mod tests {
             })
         );
         let cluster_scoped = Occurrence {
-            regarding: ObjectReference { namespace: String::new(), ..occurrence.regarding.clone() },
+            regarding: ObjectReference {
+                namespace: String::new(),
+                ..occurrence.regarding.clone()
+            },
             ..occurrence
         };
         let event = Event::new(&cluster_scoped, "n".into(), Timestamp::from_second(0));

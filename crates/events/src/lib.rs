@@ -1,4 +1,63 @@
 //! A recorder for Kubernetes events that correlates, bounds and never blocks.
+//!
+//! **When to use it:** a controller tells people what it did to an object, and why something
+//! does not work, where they look first: in `kubectl describe`. **When not:** programs shall
+//! react to it (that is what status conditions are for), or nothing may be lost (events are
+//! best effort, and kept for an hour).
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use evenkeel_apiserver::Server;
+//! use evenkeel_client::{Client, ListOptions};
+//! use evenkeel_events::{Event, EventType, ObjectReference, Recorder};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A real cluster: `Client::connect(&Config::infer()?)?`.
+//! let client = Client::from_service(Server::new());
+//! let recorder = Recorder::new(client.clone(), "my-controller", "");
+//!
+//! let pod = ObjectReference {
+//!     api_version: "v1".into(),
+//!     kind: "Pod".into(),
+//!     namespace: "default".into(),
+//!     name: "web".into(),
+//!     ..ObjectReference::default()
+//! };
+//! recorder.event(&pod, EventType::Normal, "Adopted", "Adopted the pod");
+//! recorder.event(&pod, EventType::Normal, "Adopted", "Adopted the pod");
+//!
+//! // Before the process ends: write what is left.
+//! recorder.shutdown(Duration::from_secs(5)).await?;
+//! let events = client.namespaced::<Event>("default").list(&ListOptions::default()).await?;
+//! assert_eq!(events.items.len(), 1);
+//! assert_eq!(events.items[0].count, 2);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Objects of a typed kind are named by [`ObjectReference::of`].
+//!
+//! # Guarantees
+//!
+//! - [`Recorder::event`] returns at once, whatever the server does. Reports that find no room
+//!   are dropped and counted.
+//! - Memory is bounded: a queue of 1,000 reports, 1,000 events to write, and a memory of 4,096
+//!   objects and events for the correlation.
+//! - The same thing happening again raises a count; ten different messages of one reason about
+//!   one object become one combined event; an object that says too much is not written (client-go
+//!   E2-E4).
+//! - What the server refuses is given up; what it does not answer is tried 12 times, 10 s apart,
+//!   while other events go on. While an event waits, its repetitions take its place.
+//! - The form is `core/v1` `Event`, as Kubernetes' own controllers write it.
+//!
+//! # Cost
+//!
+//! A report copies its reference and texts into the queue. One task writes, with at most four
+//! requests on their way.
+//!
+//! [`Correlator`] is the part without I/O, for another way of writing.
 
 mod correlator;
 mod event;

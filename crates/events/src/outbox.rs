@@ -82,7 +82,11 @@ impl<K: Clone + Eq + Hash, W: Clone> Outbox<K, W> {
                 entry.renewed = true;
             }
             None => {
-                let entry = Entry { write, tries: 0, renewed: false };
+                let entry = Entry {
+                    write,
+                    tries: 0,
+                    renewed: false,
+                };
                 self.entries.insert(key.clone(), entry);
                 self.ready.push_back(key);
             }

@@ -10,11 +10,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use crate::ObjectReference;
 use crate::correlator::{Correlator, SpamFilter};
 use crate::event::{EventType, Occurrence, Source};
 use crate::metrics::{Stats, Tally};
 use crate::writer::Writer;
-use crate::ObjectReference;
 
 /// Reports what happens to objects, as events that `kubectl describe` shows.
 ///
@@ -93,7 +93,13 @@ impl Recorder {
         let tally = Arc::new(Tally::new(&options.metrics));
         let (intake, receiver) = mpsc::channel(options.queue.max(1));
         let correlator = Correlator::new(options.spam);
-        let writer = Writer::new(client, receiver, correlator, Arc::clone(&tally), options.rng);
+        let writer = Writer::new(
+            client,
+            receiver,
+            correlator,
+            Arc::clone(&tally),
+            options.rng,
+        );
         let stop = CancellationToken::new();
         let (ending, ended) = watch::channel(());
         let told = stop.clone();
@@ -151,7 +157,10 @@ impl Recorder {
             let before = self.shared.tally.dropped(1);
             // One line for each power of two: a flood must not become one in the log.
             if (before + 1).is_power_of_two() {
-                tracing::warn!(dropped = before + 1, "events dropped: the queue is full or closed");
+                tracing::warn!(
+                    dropped = before + 1,
+                    "events dropped: the queue is full or closed"
+                );
             }
         }
     }

@@ -64,7 +64,10 @@ impl Writer {
         let mut stopping = false;
         while intake_open || !self.outbox.is_empty() {
             self.start_writes();
-            let wake = self.outbox.wake_at().map(|at| self.origin + at.since_origin());
+            let wake = self
+                .outbox
+                .wake_at()
+                .map(|at| self.origin + at.since_origin());
             tokio::select! {
                 biased;
                 () = stop.cancelled(), if !stopping => {

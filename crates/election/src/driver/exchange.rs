@@ -1,4 +1,6 @@
-use evenkeel_client::{Api, Client, Error, TransportErrorKind, WatchOptions, WatchStream, WriteOptions};
+use evenkeel_client::{
+    Api, Client, Error, TransportErrorKind, WatchOptions, WatchStream, WriteOptions,
+};
 use evenkeel_meta::DynamicObject;
 use futures_util::future::BoxFuture;
 
@@ -63,7 +65,10 @@ impl Leases {
         let leases = self.clone();
         Box::pin(async move {
             let selector = format!("metadata.name={}", leases.name);
-            leases.api.watch(&WatchOptions::default().fields(&selector)).await
+            leases
+                .api
+                .watch(&WatchOptions::default().fields(&selector))
+                .await
         })
     }
 }

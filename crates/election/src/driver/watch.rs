@@ -28,9 +28,14 @@ pub(super) struct LeaseWatch {
 }
 
 enum State {
-    Closed { until: Instant },
+    Closed {
+        until: Instant,
+    },
     Opening(BoxFuture<'static, Result<WatchStream<DynamicObject>, Error>>),
-    Open { stream: WatchStream<DynamicObject>, since: Instant },
+    Open {
+        stream: WatchStream<DynamicObject>,
+        since: Instant,
+    },
 }
 
 impl LeaseWatch {

@@ -61,7 +61,10 @@ impl Elector {
         let term = leadership.term().clone();
         let (lost, joined) = lead(&leadership, cancel, work(term), join_timeout).await;
         if !joined {
-            tracing::error!(?join_timeout, "the work did not end in time and was dropped");
+            tracing::error!(
+                ?join_timeout,
+                "the work did not end in time and was dropped"
+            );
             // Something of it may still be running: nobody may begin before the lease is over.
             return lost.map_or(Ended::LeftToExpire, |cause| Ended::Lost { cause });
         }

@@ -52,7 +52,11 @@ impl Transport for Network {
 
 fn request(method: Method) -> Request<Bytes> {
     let uri = "http://server/api/v1/namespaces/ns/pods";
-    Request::builder().method(method).uri(uri).body(Bytes::new()).unwrap()
+    Request::builder()
+        .method(method)
+        .uri(uri)
+        .body(Bytes::new())
+        .unwrap()
 }
 
 fn after(seconds: u64) -> Moment {
@@ -67,11 +71,18 @@ fn a_fence_closes_at_its_time_and_a_renewal_moves_it() {
     hand.advance(11 * SECOND);
     assert_eq!(clone.check(), Ok(SECOND));
     hand.advance(SECOND);
-    assert_eq!(clone.check(), Err(FenceExpired::Overdue { by: Duration::ZERO }));
+    assert_eq!(
+        clone.check(),
+        Err(FenceExpired::Overdue { by: Duration::ZERO })
+    );
     fence.extend(after(14));
     assert_eq!(clone.check(), Ok(2 * SECOND));
     fence.extend(after(13));
-    assert_eq!(clone.check(), Ok(2 * SECOND), "an older renewal takes nothing back");
+    assert_eq!(
+        clone.check(),
+        Ok(2 * SECOND),
+        "an older renewal takes nothing back"
+    );
 }
 
 #[test]
@@ -113,16 +124,29 @@ async fn writes_are_refused_outside_a_term_and_reads_are_not() {
         assert_eq!(FenceExpired::find(&error), Some(FenceExpired::NoTerm));
     }
     assert_eq!(network.sent.load(Ordering::SeqCst), 0);
-    assert!(transport.send(Lane::List, request(Method::GET)).await.is_ok());
+    assert!(
+        transport
+            .send(Lane::List, request(Method::GET))
+            .await
+            .is_ok()
+    );
 
     cell.open(&Fence::until(after(1), Hand::default().clock()));
-    assert!(transport.send(Lane::Write, request(Method::PUT)).await.is_ok());
+    assert!(
+        transport
+            .send(Lane::Write, request(Method::PUT))
+            .await
+            .is_ok()
+    );
     assert_eq!(network.sent.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_write_is_given_up_when_the_fence_closes() {
-    let network = Network { answer: 60 * SECOND, ..Network::default() };
+    let network = Network {
+        answer: 60 * SECOND,
+        ..Network::default()
+    };
     let clock = Clock::tokio();
     let fence = Fence::until(clock.now() + 5 * SECOND, clock.clone());
     let transport = FencedTransport::new(network, fence.clone());
@@ -133,7 +157,10 @@ async fn a_write_is_given_up_when_the_fence_closes() {
     let Err(error) = write.await.unwrap() else {
         panic!("outlived its fence");
     };
-    assert!(matches!(FenceExpired::find(&error), Some(FenceExpired::Overdue { .. })));
+    assert!(matches!(
+        FenceExpired::find(&error),
+        Some(FenceExpired::Overdue { .. })
+    ));
     // The renewal at 3 s moved the end to 8 s.
     let took = start.elapsed();
     assert!(took >= 8 * SECOND && took < 9 * SECOND, "{took:?}");
@@ -143,7 +170,10 @@ async fn a_write_is_given_up_when_the_fence_closes() {
 #[tokio::test(start_paused = true)]
 async fn a_write_that_waited_through_a_stop_is_not_sent() {
     let hand = Hand::default();
-    let network = Network { connect: SECOND, ..Network::default() };
+    let network = Network {
+        connect: SECOND,
+        ..Network::default()
+    };
     let transport = FencedTransport::new(network.clone(), Fence::until(after(12), hand.clock()));
     let write = tokio::spawn(transport.send(Lane::Write, request(Method::POST)));
     tokio::time::sleep(SECOND / 2).await;
@@ -157,7 +187,10 @@ async fn a_write_that_waited_through_a_stop_is_not_sent() {
 #[tokio::test(start_paused = true)]
 async fn a_write_belongs_to_the_term_that_it_was_asked_for_in() {
     let hand = Hand::default();
-    let network = Network { connect: SECOND, ..Network::default() };
+    let network = Network {
+        connect: SECOND,
+        ..Network::default()
+    };
     let first = Fence::until(after(12), hand.clock());
     let cell = FenceCell::from(first.clone());
     let transport = FencedTransport::new(network.clone(), cell.clone());

@@ -45,7 +45,8 @@ impl Machine {
 
     /// Uniform in [retry, 2.2 retry) (client-go L9).
     pub(super) fn retry_delay(&mut self) -> Duration {
-        self.rng.jittered(self.me.timing.retry_period, JITTER_FACTOR)
+        self.rng
+            .jittered(self.me.timing.retry_period, JITTER_FACTOR)
     }
 
     /// One attempt: read, decide, write (client-go L7).

@@ -49,7 +49,8 @@ impl Machine {
             next_attempt: now.moment,
             transitions,
         });
-        self.actions.push_back(Action::Elected { fence, transitions });
+        self.actions
+            .push_back(Action::Elected { fence, transitions });
     }
 
     /// Ends the term if its time is up.
@@ -97,7 +98,9 @@ impl Machine {
             }
             (Step::Read, Ok(lease)) => self.renew_over(now, pending.attempt, lease),
             (Step::Read, Err(Failure::NotFound)) => self.create(now, pending.attempt),
-            (Step::Read | Step::Write | Step::Release, Err(_)) => self.renewal_failed(now, pending.attempt),
+            (Step::Read | Step::Write | Step::Release, Err(_)) => {
+                self.renewal_failed(now, pending.attempt);
+            }
         }
     }
 

@@ -82,8 +82,7 @@ impl Machine {
     /// Whether somebody else holds the Lease and, as far as I can know at `at`, is alive.
     pub(super) fn is_held_by_other(&self, at: Moment) -> bool {
         self.observed.as_ref().is_some_and(|observed| {
-            self.is_other(&observed.lease.record)
-                && observed.expires_at(self.me.timing.lease) > at
+            self.is_other(&observed.lease.record) && observed.expires_at(self.me.timing.lease) > at
         })
     }
 
@@ -160,8 +159,13 @@ impl Machine {
 
     /// The end of the term, by what was observed.
     pub(super) fn superseded(&mut self) {
-        let holder = self.observed.as_ref().map(|observed| &observed.lease.record.holder);
-        let by = holder.filter(|name| !name.is_empty()).map(|name| Arc::from(name.as_str()));
+        let holder = self
+            .observed
+            .as_ref()
+            .map(|observed| &observed.lease.record.holder);
+        let by = holder
+            .filter(|name| !name.is_empty())
+            .map(|name| Arc::from(name.as_str()));
         self.lose(LossCause::Superseded { by });
     }
 }

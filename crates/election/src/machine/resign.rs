@@ -89,7 +89,12 @@ impl Machine {
             renewed: Some(unlike(held.record.renewed, wall)),
             ..held.record.clone()
         });
-        self.send(now, now.moment, Step::Release, Operation::Update(Box::new(lease)));
+        self.send(
+            now,
+            now.moment,
+            Step::Release,
+            Operation::Update(Box::new(lease)),
+        );
     }
 
     fn finish(&mut self, how: Resignation) {

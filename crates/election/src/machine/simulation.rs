@@ -35,7 +35,11 @@ fn no_fenced_write_starts_outside_its_holders_term() {
         if let Some(what) = world.violation() {
             panic!("seed {seed}: {what}\n{}", world.log());
         }
-        assert!(world.recovered(), "seed {seed}: nobody leads after the faults\n{}", world.log());
+        assert!(
+            world.recovered(),
+            "seed {seed}: nobody leads after the faults\n{}",
+            world.log()
+        );
         writes += world.writes();
         terms += world.terms();
     }
@@ -47,7 +51,10 @@ fn no_fenced_write_starts_outside_its_holders_term() {
 /// The positive control: with the fence off, a leader that was stopped goes on writing.
 #[test]
 fn without_the_fence_the_same_schedules_find_two_leaders() {
-    let control = Schedule { fence: false, ..Schedule::SAFE };
+    let control = Schedule {
+        fence: false,
+        ..Schedule::SAFE
+    };
     let found = first_violation(control, 4_000);
     assert!(found.is_some_and(|(seed, _)| seed < 1_000));
 }
@@ -56,7 +63,10 @@ fn without_the_fence_the_same_schedules_find_two_leaders() {
 /// rival's Lease, and a third candidate takes it while the rival still leads.
 #[test]
 fn l14_an_unchecked_release_is_found_by_the_same_schedules() {
-    let control = Schedule { check_release: false, ..Schedule::SAFE };
+    let control = Schedule {
+        check_release: false,
+        ..Schedule::SAFE
+    };
     let found = first_violation(control, 10_000);
     assert!(found.is_some());
 }
@@ -64,6 +74,9 @@ fn l14_an_unchecked_release_is_found_by_the_same_schedules() {
 /// Clocks that differ in rate by more than the margin allows for are found as well.
 #[test]
 fn a_clock_rate_drift_beyond_the_margin_is_not_survived() {
-    let control = Schedule { drift: 0.4, ..Schedule::SAFE };
+    let control = Schedule {
+        drift: 0.4,
+        ..Schedule::SAFE
+    };
     assert!(first_violation(control, 4_000).is_some());
 }

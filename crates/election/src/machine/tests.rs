@@ -60,15 +60,28 @@ impl Player {
 
     /// Carries out requests at once until nothing is asked for at `now`.
     pub(super) fn settle(&mut self, now: f64, table: &mut Table) {
-        if self.machine.wake_at().is_some_and(|wake| wake <= at(now).moment) {
+        if self
+            .machine
+            .wake_at()
+            .is_some_and(|wake| wake <= at(now).moment)
+        {
             self.tell(now, Input::Tick);
         }
         while let Some(request) = self.take() {
             let (name, result) = table.carry_out(&request.operation);
             self.sent.push(name);
-            self.tell(now, Input::Answered { request: request.id, result });
+            self.tell(
+                now,
+                Input::Answered {
+                    request: request.id,
+                    result,
+                },
+            );
             if self.machine.awaiting().is_none()
-                && self.machine.wake_at().is_some_and(|wake| wake <= at(now).moment)
+                && self
+                    .machine
+                    .wake_at()
+                    .is_some_and(|wake| wake <= at(now).moment)
             {
                 self.tell(now, Input::Tick);
             }
@@ -77,7 +90,11 @@ impl Player {
 
     /// Lets the time run to `until`, answering at once.
     pub(super) fn run(&mut self, until: f64, table: &mut Table) {
-        while let Some(wake) = self.machine.wake_at().filter(|wake| *wake <= at(until).moment) {
+        while let Some(wake) = self
+            .machine
+            .wake_at()
+            .filter(|wake| *wake <= at(until).moment)
+        {
             self.settle(wake.since_origin().as_secs_f64(), table);
         }
     }

@@ -31,7 +31,10 @@ impl<K: Clone + Eq + Hash, V> Lru<K, V> {
         }
         self.clock += 1;
         let now = self.clock;
-        let (used, value) = self.entries.entry(key.clone()).or_insert_with(|| (now, make()));
+        let (used, value) = self
+            .entries
+            .entry(key.clone())
+            .or_insert_with(|| (now, make()));
         self.order.remove(used);
         self.order.insert(now, key.clone());
         *used = now;

@@ -32,7 +32,10 @@ fn label(object: &str, longest: usize) -> String {
         .collect();
     // Between dots, names begin and end with a letter or a digit.
     while name.contains("..") || name.contains(".-") || name.contains("-.") {
-        name = name.replace("..", ".").replace(".-", ".").replace("-.", ".");
+        name = name
+            .replace("..", ".")
+            .replace(".-", ".")
+            .replace("-.", ".");
     }
     match name.trim_matches(['-', '.']) {
         "" => "event".to_owned(),

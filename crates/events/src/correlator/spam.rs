@@ -72,7 +72,9 @@ impl Spam {
         };
         let SpamFilter { burst, refill, .. } = self.filter;
         self.buckets
-            .get_or_insert_with(&key, || TokenBucket::new(refill.as_secs_f64().recip(), burst))
+            .get_or_insert_with(&key, || {
+                TokenBucket::new(refill.as_secs_f64().recip(), burst)
+            })
             .try_take(now)
     }
 }

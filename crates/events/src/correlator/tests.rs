@@ -15,7 +15,10 @@ fn occurrence(message: &str) -> Occurrence {
         event_type: EventType::Normal,
         reason: "Killing".into(),
         message: message.into(),
-        source: Arc::new(Source { component: "kubelet".into(), host: "node".into() }),
+        source: Arc::new(Source {
+            component: "kubelet".into(),
+            host: "node".into(),
+        }),
     }
 }
 
@@ -27,7 +30,10 @@ struct Desk {
 
 impl Desk {
     fn new() -> Self {
-        Self { correlator: Correlator::new(SpamFilter::default()), now: 0 }
+        Self {
+            correlator: Correlator::new(SpamFilter::default()),
+            now: 0,
+        }
     }
 
     fn report(&mut self, occurrence: &Occurrence) -> Option<Event> {
@@ -65,7 +71,11 @@ fn ts80_e4_the_same_event_again_counts_up_under_its_first_name() {
     assert_eq!(second.first_timestamp, first.first_timestamp);
     assert_eq!(second.last_timestamp, Some(Timestamp::from_second(1_030)));
     let last = desk.report_each(9, 30, |_| occurrence("stopped")).unwrap();
-    assert_eq!((last.count, last.message.as_str()), (11, "stopped"), "not aggregated");
+    assert_eq!(
+        (last.count, last.message.as_str()),
+        (11, "stopped"),
+        "not aggregated"
+    );
 }
 
 #[test]
@@ -74,8 +84,14 @@ fn ts80_e2_one_object_may_say_25_things_at_once_and_one_more_every_300_s() {
     assert!(desk.report_each(25, 0, |_| occurrence("stopped")).is_some());
     assert_eq!(desk.report(&occurrence("stopped")), None);
     assert_eq!(desk.report(&occurrence("another message")), None);
-    let warning = Occurrence { event_type: EventType::Warning, ..occurrence("stopped") };
-    assert!(desk.report(&warning).is_some(), "a warning has its own allowance");
+    let warning = Occurrence {
+        event_type: EventType::Warning,
+        ..occurrence("stopped")
+    };
+    assert!(
+        desk.report(&warning).is_some(),
+        "a warning has its own allowance"
+    );
     desk.now += 300;
     let next = desk.report(&occurrence("stopped")).unwrap();
     assert_eq!(next.count, 27, "what was not written was counted");
@@ -87,17 +103,28 @@ fn ts80_e2_one_object_may_say_25_things_at_once_and_one_more_every_300_s() {
 
 #[test]
 fn b30_the_allowance_may_be_per_reason() {
-    let filter = SpamFilter { scope: SpamScope::ObjectAndReason, ..SpamFilter::default() };
-    let mut desk = Desk { correlator: Correlator::new(filter), now: 0 };
+    let filter = SpamFilter {
+        scope: SpamScope::ObjectAndReason,
+        ..SpamFilter::default()
+    };
+    let mut desk = Desk {
+        correlator: Correlator::new(filter),
+        now: 0,
+    };
     assert!(desk.report_each(26, 0, |_| occurrence("stopped")).is_none());
-    let important = Occurrence { reason: "OOM".into(), ..occurrence("stopped") };
+    let important = Occurrence {
+        reason: "OOM".into(),
+        ..occurrence("stopped")
+    };
     assert!(desk.report(&important).is_some());
 }
 
 #[test]
 fn ts80_e3_from_the_tenth_message_on_similar_events_are_one() {
     let mut desk = Desk::new();
-    let ninth = desk.report_each(9, 30, |n| occurrence(&format!("stopped {n}"))).unwrap();
+    let ninth = desk
+        .report_each(9, 30, |n| occurrence(&format!("stopped {n}")))
+        .unwrap();
     assert_eq!(ninth.message, "stopped 8");
     let tenth = desk.report(&occurrence("stopped 9")).unwrap();
     assert_eq!(tenth.message, "(combined from similar events): stopped 9");
@@ -113,7 +140,9 @@ fn ts80_e3_from_the_tenth_message_on_similar_events_are_one() {
 #[test]
 fn ts80_e3_messages_that_are_600_s_apart_are_not_combined() {
     let mut desk = Desk::new();
-    let last = desk.report_each(12, 600, |n| occurrence(&format!("stopped {n}"))).unwrap();
+    let last = desk
+        .report_each(12, 600, |n| occurrence(&format!("stopped {n}")))
+        .unwrap();
     assert_eq!((last.message.as_str(), last.count), ("stopped 11", 1));
 }
 
@@ -121,7 +150,9 @@ fn ts80_e3_messages_that_are_600_s_apart_are_not_combined() {
 fn ts80_another_container_is_another_event() {
     let mut desk = Desk::new();
     let app = |path: &str| Occurrence {
-        regarding: occurrence("").regarding.field(format!("spec.containers{{{path}}}")),
+        regarding: occurrence("")
+            .regarding
+            .field(format!("spec.containers{{{path}}}")),
         ..occurrence("stopped")
     };
     assert_eq!(desk.report(&app("a")).unwrap().count, 1);

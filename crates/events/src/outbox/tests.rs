@@ -49,9 +49,15 @@ fn a_newer_write_takes_the_place_of_the_older_one() {
     outbox.put("a", 3);
     assert_eq!(outbox.next(at(0)), Some(("b", 1)));
     assert_eq!(outbox.next(at(0)), None);
-    assert_eq!(outbox.finished("a", Outcome::Settled, at(1), &mut rng), Verdict::Done);
+    assert_eq!(
+        outbox.finished("a", Outcome::Settled, at(1), &mut rng),
+        Verdict::Done
+    );
     assert_eq!(outbox.next(at(1)), Some(("a", 3)));
-    assert_eq!(outbox.finished("a", Outcome::Settled, at(1), &mut rng), Verdict::Done);
+    assert_eq!(
+        outbox.finished("a", Outcome::Settled, at(1), &mut rng),
+        Verdict::Done
+    );
     outbox.finished("b", Outcome::Settled, at(1), &mut rng);
     assert!(outbox.is_empty());
 }
@@ -68,7 +74,9 @@ fn b30_a_stalled_server_costs_one_entry_a_key() {
     }
     assert_eq!(outbox.len(), 7);
     assert!(outbox.waiting.len() <= 7 && outbox.tickets.len() <= 7);
-    let mut kept: Vec<_> = std::iter::from_fn(|| outbox.next(at(20))).map(|(_, write)| write).collect();
+    let mut kept: Vec<_> = std::iter::from_fn(|| outbox.next(at(20)))
+        .map(|(_, write)| write)
+        .collect();
     kept.sort_unstable();
     assert_eq!(kept, (99_993..100_000).collect::<Vec<_>>());
 }

@@ -75,7 +75,9 @@ async fn kcm_c5_a_report_is_posted_and_its_repetition_patched() {
 async fn ts81_e5_a_refused_event_is_tried_once() {
     let server = Server::new();
     let (_client, recorder) = recorder(&server);
-    server.faults().inject(When::verb(Verb::Create).on("events"), Fault::forbidden());
+    server
+        .faults()
+        .inject(When::verb(Verb::Create).on("events"), Fault::forbidden());
     report(&recorder, "web", "passed");
     settle().await;
     assert_eq!(recorder.stats().failed, 1);
@@ -89,12 +91,16 @@ async fn ts81_e5_an_unknown_failure_is_tried_twelve_times() {
     let server = Server::new();
     let (client, recorder) = recorder(&server);
     let when = || When::verb(Verb::Create).on("events");
-    server.faults().inject(when().times(11), Fault::internal_error());
+    server
+        .faults()
+        .inject(when().times(11), Fault::internal_error());
     report(&recorder, "web", "passed");
     tokio::time::sleep(150 * SECOND).await;
     assert_eq!(events(&client).await.len(), 1, "the twelfth try");
 
-    server.faults().inject(when().times(12), Fault::internal_error());
+    server
+        .faults()
+        .inject(when().times(12), Fault::internal_error());
     report(&recorder, "db", "passed");
     tokio::time::sleep(LONG).await;
     assert_eq!(events(&client).await.len(), 1);
@@ -163,7 +169,10 @@ async fn ts82_a_shutdown_writes_what_was_reported_and_may_be_called_again() {
 async fn e5_at_the_end_what_fails_is_tried_once_more() {
     let server = Server::new();
     let (_client, recorder) = recorder(&server);
-    server.faults().inject(When::verb(Verb::Create).on("events"), Fault::internal_error());
+    server.faults().inject(
+        When::verb(Verb::Create).on("events"),
+        Fault::internal_error(),
+    );
     report(&recorder, "web", "passed");
     settle().await;
     assert_eq!(recorder.stats().failed, 0, "waiting for its second try");
@@ -175,7 +184,9 @@ async fn e5_at_the_end_what_fails_is_tried_once_more() {
 async fn b30_a_stalled_server_drops_events_in_bounds_and_counts_them() {
     let server = Server::new();
     let (_client, recorder) = recorder(&server);
-    server.faults().inject(When::verb(Verb::Create).on("events"), Fault::Hang);
+    server
+        .faults()
+        .inject(When::verb(Verb::Create).on("events"), Fault::Hang);
     for index in 0..100_000 {
         report(&recorder, &format!("pod-{index}"), "passed");
         if index % 100 == 0 {

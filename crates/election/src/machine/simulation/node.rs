@@ -106,7 +106,9 @@ impl Node {
     pub(super) fn may_write(&self, real: u64, fenced: bool) -> bool {
         self.now(real);
         if fenced {
-            self.fence.as_ref().is_some_and(|fence| fence.check().is_ok())
+            self.fence
+                .as_ref()
+                .is_some_and(|fence| fence.check().is_ok())
         } else {
             self.believes
         }

@@ -1,6 +1,6 @@
+use crate::Lease;
 use crate::machine::tests::Table;
 use crate::machine::{Failure, Operation};
-use crate::Lease;
 
 /// The Lease's server, and whose term it is by its book.
 #[derive(Default)]

@@ -29,26 +29,71 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) const SAFE: Self = Self { fence: true, check_release: true, drift: 0.05 };
+    pub(super) const SAFE: Self = Self {
+        fence: true,
+        check_release: true,
+        drift: 0.05,
+    };
 }
 
 enum Event {
-    Tick { node: usize, tick: u64 },
+    Tick {
+        node: usize,
+        tick: u64,
+    },
     /// A request reaches the server.
-    Arrival { node: usize, life: u64, id: RequestId, operation: Operation, answer: bool },
-    Answer { node: usize, life: u64, id: RequestId, result: Result<Lease, Failure> },
-    WatchOpen { node: usize, watch: u64 },
-    WatchBreak { node: usize, watch: u64 },
-    WatchEvent { node: usize, watch: u64, lease: Lease },
+    Arrival {
+        node: usize,
+        life: u64,
+        id: RequestId,
+        operation: Operation,
+        answer: bool,
+    },
+    Answer {
+        node: usize,
+        life: u64,
+        id: RequestId,
+        result: Result<Lease, Failure>,
+    },
+    WatchOpen {
+        node: usize,
+        watch: u64,
+    },
+    WatchBreak {
+        node: usize,
+        watch: u64,
+    },
+    News {
+        node: usize,
+        watch: u64,
+        lease: Lease,
+    },
     /// The work of a node wants to write.
-    Write { node: usize },
+    Write {
+        node: usize,
+    },
     /// The work of a lost or ending term has been joined.
-    Joined { node: usize, life: u64 },
-    Campaign { node: usize, life: u64 },
-    Stop { node: usize, length: u64 },
-    Crash { node: usize },
-    Leave { node: usize },
-    Outage { length: u64 },
+    Joined {
+        node: usize,
+        life: u64,
+    },
+    Campaign {
+        node: usize,
+        life: u64,
+    },
+    Stop {
+        node: usize,
+        length: u64,
+    },
+    Crash {
+        node: usize,
+    },
+    Leave {
+        node: usize,
+    },
+    Outage {
+        length: u64,
+    },
     Touch,
 }
 
@@ -152,16 +197,41 @@ impl World {
                     self.tell(node, Input::Tick);
                 }
             }
-            Event::Arrival { node, life, id, operation, answer } => {
+            Event::Arrival {
+                node,
+                life,
+                id,
+                operation,
+                answer,
+            } => {
                 let result = self.serve(&operation);
                 if answer && !self.rng.chance(self.loss()) {
                     let delay = self.delay();
-                    self.after(delay, Event::Answer { node, life, id, result });
+                    self.after(
+                        delay,
+                        Event::Answer {
+                            node,
+                            life,
+                            id,
+                            result,
+                        },
+                    );
                 }
             }
-            Event::Answer { node, life, id, result } => {
+            Event::Answer {
+                node,
+                life,
+                id,
+                result,
+            } => {
                 if self.nodes[node].life == life {
-                    self.tell(node, Input::Answered { request: id, result });
+                    self.tell(
+                        node,
+                        Input::Answered {
+                            request: id,
+                            result,
+                        },
+                    );
                 }
             }
             Event::WatchOpen { node, watch } => self.open_watch(node, watch),
@@ -172,7 +242,7 @@ impl World {
                     self.reopen_watch(node);
                 }
             }
-            Event::WatchEvent { node, watch, lease } => {
+            Event::News { node, watch, lease } => {
                 if self.nodes[node].watch == watch {
                     self.tell(node, Input::Seen(lease));
                 }
@@ -212,7 +282,7 @@ impl World {
         let (Event::Tick { node, .. }
         | Event::Answer { node, .. }
         | Event::WatchBreak { node, .. }
-        | Event::WatchEvent { node, .. }
+        | Event::News { node, .. }
         | Event::Write { node }
         | Event::Joined { node, .. }
         | Event::Campaign { node, .. }
@@ -295,7 +365,16 @@ impl World {
             }
             let delay = self.delay();
             let (operation, answer) = (operation.clone(), copy == 0);
-            self.after(delay, Event::Arrival { node, life, id, operation, answer });
+            self.after(
+                delay,
+                Event::Arrival {
+                    node,
+                    life,
+                    id,
+                    operation,
+                    answer,
+                },
+            );
         }
     }
 
@@ -323,7 +402,14 @@ impl World {
                     continue;
                 }
                 let delay = self.delay();
-                self.after(delay, Event::WatchEvent { node, watch, lease: lease.clone() });
+                self.after(
+                    delay,
+                    Event::News {
+                        node,
+                        watch,
+                        lease: lease.clone(),
+                    },
+                );
             }
         }
     }
@@ -336,7 +422,7 @@ impl World {
         self.tell(node, Input::WatchOpened);
         if let Some(lease) = self.server.lease().cloned() {
             let delay = self.delay();
-            self.after(delay, Event::WatchEvent { node, watch, lease });
+            self.after(delay, Event::News { node, watch, lease });
         }
         let lasts = 5 * SECOND + self.rng.below(300 * SECOND);
         self.after(lasts, Event::WatchBreak { node, watch });

@@ -43,7 +43,10 @@ fn l4_times_in_the_record_are_never_compared_with_the_local_clock() {
     let mut table = Table::held_by("rival", 15);
     let mut a = Player::new("A", 0.0);
     a.run(14.9, &mut table);
-    assert!(!a.leads(), "client-go L5: a fresh process waits a full lease");
+    assert!(
+        !a.leads(),
+        "client-go L5: a fresh process waits a full lease"
+    );
     a.run(20.0, &mut table);
     assert!(a.leads());
 }
@@ -79,7 +82,10 @@ fn l7_any_failure_fails_the_attempt_and_l9_the_next_is_a_jittered_period_later()
         a.settle(0.0, &mut table);
         assert_eq!(a.sent, ["get"]);
         let wait = a.machine.wake_at().unwrap() - at(0.0).moment;
-        assert!(wait >= 2 * SECOND && wait < Duration::from_secs_f64(4.4), "{wait:?}");
+        assert!(
+            wait >= 2 * SECOND && wait < Duration::from_secs_f64(4.4),
+            "{wait:?}"
+        );
     }
 }
 
@@ -91,7 +97,13 @@ fn l7_a_lost_race_for_the_lease_leaves_it_with_the_winner() {
     let get = a.take().unwrap();
     let read = table.apply(&get.operation);
     table.put("rival", 15, 1);
-    a.tell(0.1, Input::Answered { request: get.id, result: read });
+    a.tell(
+        0.1,
+        Input::Answered {
+            request: get.id,
+            result: read,
+        },
+    );
     a.settle(0.1, &mut table);
     assert_eq!(table.holder(), "rival");
     assert!(!a.leads());
@@ -127,7 +139,13 @@ fn a_hung_request_is_given_up_and_a_late_answer_is_not_taken_for_the_next_one() 
     assert_eq!(a.machine.awaiting(), None);
     a.run(10.0, &mut table);
     assert!(a.leads());
-    a.tell(10.0, Input::Answered { request: hung.id, result: Err(Failure::NotFound) });
+    a.tell(
+        10.0,
+        Input::Answered {
+            request: hung.id,
+            result: Err(Failure::NotFound),
+        },
+    );
     assert!(a.leads() && a.take().is_none());
 }
 
@@ -137,11 +155,23 @@ fn an_answer_that_comes_after_its_own_term_elects_nobody() {
     let mut a = Player::new("A", 0.0);
     a.tell(0.0, Input::Tick);
     let get = a.take().unwrap();
-    a.tell(0.0, Input::Answered { request: get.id, result: table.apply(&get.operation) });
+    a.tell(
+        0.0,
+        Input::Answered {
+            request: get.id,
+            result: table.apply(&get.operation),
+        },
+    );
     let create = a.take().unwrap();
     let created = table.apply(&create.operation);
     // The process was stopped for 13 s, and the answer is handled before any timer.
-    a.tell(13.0, Input::Answered { request: create.id, result: created });
+    a.tell(
+        13.0,
+        Input::Answered {
+            request: create.id,
+            result: created,
+        },
+    );
     assert!(!a.leads());
     a.run(20.0, &mut table);
     assert!(a.leads(), "the next attempt finds the Lease to be its own");

@@ -34,7 +34,10 @@ fn ts73_a_renewal_keeps_the_transitions_and_the_time_of_acquisition() {
     let first = table.lease.clone().unwrap().record;
     a.run(20.0, &mut table);
     let last = table.lease.clone().unwrap().record;
-    assert_eq!((last.transitions, last.acquired), (first.transitions, first.acquired));
+    assert_eq!(
+        (last.transitions, last.acquired),
+        (first.transitions, first.acquired)
+    );
     assert_ne!(last.renewed, first.renewed);
 }
 
@@ -79,7 +82,10 @@ fn b19_l12_a_hung_renewal_ends_the_term_within_12_s_of_the_last_good_one() {
         a.tell(wake.since_origin().as_secs_f64(), Input::Tick);
         hung += usize::from(a.take().is_some());
     }
-    assert!(hung >= 2, "one hung request must not eat the deadline (client-go L18)");
+    assert!(
+        hung >= 2,
+        "one hung request must not eat the deadline (client-go L18)"
+    );
     assert_eq!(a.fence(), Some(20.0));
 }
 
@@ -89,8 +95,17 @@ fn l10_a_valid_foreign_holder_ends_leadership_at_once() {
     let mut a = leader(&mut table);
     table.put("rival", 15, 1);
     a.run(2.0, &mut table);
-    assert_eq!(a.sent[3..], ["update", "get"], "seen with the first reading");
-    assert_eq!(a.lost(), Some(&LossCause::Superseded { by: Some("rival".into()) }));
+    assert_eq!(
+        a.sent[3..],
+        ["update", "get"],
+        "seen with the first reading"
+    );
+    assert_eq!(
+        a.lost(),
+        Some(&LossCause::Superseded {
+            by: Some("rival".into())
+        })
+    );
     assert_eq!(a.leader(), Some("rival"));
 }
 
@@ -105,7 +120,10 @@ fn incident_3_a_conflict_then_another_holder_ends_the_term() {
     table.put("rival", 15, 1);
     a.run(4.0, &mut table);
     assert!(a.lost().is_some());
-    assert!(a.fence().unwrap() < 15.0, "the fence closes before the rival's wait is over");
+    assert!(
+        a.fence().unwrap() < 15.0,
+        "the fence closes before the rival's wait is over"
+    );
 }
 
 #[test]
@@ -143,7 +161,13 @@ fn the_fence_counts_from_the_send_not_from_the_answer() {
     a.tell(2.0, Input::Tick);
     let renewal = a.take().unwrap();
     let result = table.apply(&renewal.operation);
-    a.tell(6.0, Input::Answered { request: renewal.id, result });
+    a.tell(
+        6.0,
+        Input::Answered {
+            request: renewal.id,
+            result,
+        },
+    );
     assert_eq!(a.take(), None);
     assert_eq!(a.fence(), Some(2.0 + FENCE.as_secs_f64()));
 }
@@ -156,7 +180,13 @@ fn a_stop_of_the_process_ends_the_term_before_anything_else_is_handled() {
     let renewal = a.take().unwrap();
     let result = table.apply(&renewal.operation);
     // The answer was there long ago, but the process slept for a minute.
-    a.tell(60.0, Input::Answered { request: renewal.id, result });
+    a.tell(
+        60.0,
+        Input::Answered {
+            request: renewal.id,
+            result,
+        },
+    );
     a.take();
     assert!(matches!(a.lost(), Some(LossCause::NotRenewed { .. })));
 }

@@ -32,12 +32,21 @@ fn ts75_b21_a_conflict_is_read_and_tried_again() {
     let mut a = leader(&mut table);
     a.tell(1.0, Input::Resign);
     let get = a.take().unwrap();
-    a.tell(1.0, Input::Answered { request: get.id, result: table.apply(&get.operation) });
+    a.tell(
+        1.0,
+        Input::Answered {
+            request: get.id,
+            result: table.apply(&get.operation),
+        },
+    );
     // A renewal that was sent before arrives only now.
     table.touch();
     a.settle(1.0, &mut table);
     assert_eq!(a.sent, ["update", "get", "update"]);
-    assert_eq!((a.finished(), table.holder()), (Some(Resignation::Released), ""));
+    assert_eq!(
+        (a.finished(), table.holder()),
+        (Some(Resignation::Released), "")
+    );
 }
 
 #[test]
@@ -78,7 +87,10 @@ fn l13_a_lease_that_is_still_mine_after_the_deadline_is_released() {
     a.run(20.0, &mut table);
     table.failures.clear();
     resign(&mut a, 20.0, &mut table);
-    assert_eq!((a.finished(), table.holder()), (Some(Resignation::Released), ""));
+    assert_eq!(
+        (a.finished(), table.holder()),
+        (Some(Resignation::Released), "")
+    );
 }
 
 #[test]
@@ -117,21 +129,43 @@ fn a_standby_that_is_cancelled_while_it_takes_the_lease_gives_it_back() {
     let mut a = Player::new("A", 0.0);
     a.tell(0.0, Input::Tick);
     let get = a.take().unwrap();
-    a.tell(0.0, Input::Answered { request: get.id, result: table.apply(&get.operation) });
+    a.tell(
+        0.0,
+        Input::Answered {
+            request: get.id,
+            result: table.apply(&get.operation),
+        },
+    );
     a.tell(0.1, Input::Resign);
     a.settle(0.1, &mut table);
-    assert_eq!((a.finished(), table.holder()), (Some(Resignation::Released), ""));
-    assert!(!a.said.iter().any(|action| matches!(action, Action::Elected { .. })));
+    assert_eq!(
+        (a.finished(), table.holder()),
+        (Some(Resignation::Released), "")
+    );
+    assert!(
+        !a.said
+            .iter()
+            .any(|action| matches!(action, Action::Elected { .. }))
+    );
 
     // Cancelled later, after a creation without an answer.
     let mut table = Table::default();
     let mut a = Player::new("A", 0.0);
     a.tell(0.0, Input::Tick);
     let get = a.take().unwrap();
-    a.tell(0.0, Input::Answered { request: get.id, result: table.apply(&get.operation) });
+    a.tell(
+        0.0,
+        Input::Answered {
+            request: get.id,
+            result: table.apply(&get.operation),
+        },
+    );
     let create = a.take().unwrap();
     table.apply(&create.operation).unwrap();
     a.tell(5.0, Input::Tick);
     resign(&mut a, 6.0, &mut table);
-    assert_eq!((a.finished(), table.holder()), (Some(Resignation::Released), ""));
+    assert_eq!(
+        (a.finished(), table.holder()),
+        (Some(Resignation::Released), "")
+    );
 }

@@ -48,14 +48,18 @@ impl Table {
             ..LeaseRecord::default()
         };
         let base = self.lease.clone();
-        let base = base.unwrap_or_else(|| Lease::new("kube-system", "demo", LeaseRecord::default()));
+        let base =
+            base.unwrap_or_else(|| Lease::new("kube-system", "demo", LeaseRecord::default()));
         self.store(base.with_record(record));
     }
 
     /// Changes the object but not the record.
     pub(crate) fn touch(&mut self) {
         let mut lease = self.lease.clone().unwrap();
-        lease.merge_labels(&BTreeMap::from([("touched".to_owned(), self.revision.to_string())]));
+        lease.merge_labels(&BTreeMap::from([(
+            "touched".to_owned(),
+            self.revision.to_string(),
+        )]));
         self.store(lease);
     }
 
@@ -72,7 +76,10 @@ impl Table {
         self.lease.as_ref().unwrap().record.transitions
     }
 
-    pub(crate) fn carry_out(&mut self, operation: &Operation) -> (&'static str, Result<Lease, Failure>) {
+    pub(crate) fn carry_out(
+        &mut self,
+        operation: &Operation,
+    ) -> (&'static str, Result<Lease, Failure>) {
         let name = match operation {
             Operation::Get => "get",
             Operation::Create(_) => "create",

@@ -51,7 +51,10 @@ fn a_broken_watch_falls_back_to_the_timer() {
     a.tell(1.0, Input::WatchClosed);
     table.put("", 1, 0);
     let wait = a.machine.wake_at().unwrap() - at(1.0).moment;
-    assert!(wait >= 2 * SECOND && wait < Duration::from_secs_f64(4.4), "{wait:?}");
+    assert!(
+        wait >= 2 * SECOND && wait < Duration::from_secs_f64(4.4),
+        "{wait:?}"
+    );
     a.run(5.5, &mut table);
     assert!(a.leads());
 }
@@ -98,7 +101,13 @@ fn an_event_that_overtakes_the_reading_is_not_undone_by_it() {
     table.put("", 1, 0);
     a.tell(5.6, Input::WatchOpened);
     a.tell(5.6, current(&table));
-    a.tell(5.7, Input::Answered { request: get.id, result: reading });
+    a.tell(
+        5.7,
+        Input::Answered {
+            request: get.id,
+            result: reading,
+        },
+    );
     a.settle(5.7, &mut table);
     assert!(a.leads());
 }
@@ -111,7 +120,12 @@ fn l10_a_leader_sees_its_successor_by_the_watch() {
     table.put("rival", 15, 1);
     a.tell(0.5, current(&table));
     a.take();
-    assert_eq!(a.lost(), Some(&LossCause::Superseded { by: Some("rival".into()) }));
+    assert_eq!(
+        a.lost(),
+        Some(&LossCause::Superseded {
+            by: Some("rival".into())
+        })
+    );
 }
 
 #[test]
