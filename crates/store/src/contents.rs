@@ -31,17 +31,23 @@ impl<K> Contents<K> {
 }
 
 impl<K: 'static> Contents<K> {
-    /// Puts an object in place. If an index function fails, nothing has changed.
+    /// Puts an object in place. If an index function fails, nothing has changed, and the object is
+    /// given back.
     pub(crate) fn put(
         &mut self,
         key: ObjectKey,
         object: Arc<K>,
         stamp: u32,
-    ) -> Result<Option<Arc<K>>, IndexFailure> {
-        let mut values = Vec::with_capacity(self.indexes.len());
-        for postings in &self.indexes {
-            values.push(postings.index().values(&object)?);
-        }
+    ) -> Result<Option<Arc<K>>, (IndexFailure, Arc<K>)> {
+        let values: Result<Vec<_>, _> = self
+            .indexes
+            .iter()
+            .map(|postings| postings.index().values(&object))
+            .collect();
+        let values = match values {
+            Ok(values) => values,
+            Err(failure) => return Err((failure, object)),
+        };
         let old = self.objects.get(&key).cloned();
         for (postings, new) in self.indexes.iter_mut().zip(&values) {
             let before = values_of(postings.index(), old.as_deref());
@@ -96,6 +102,12 @@ impl<K: 'static> Contents<K> {
 
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &Index<K>> {
         self.indexes.iter().map(Postings::index)
+    }
+
+    /// How many values each index has.
+    #[cfg(test)]
+    pub(crate) fn index_sizes(&self) -> Vec<usize> {
+        self.indexes.iter().map(Postings::len).collect()
     }
 
     fn postings(&self, index: &Index<K>) -> Option<&Postings<K>> {

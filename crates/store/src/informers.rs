@@ -1,6 +1,3 @@
-#[cfg(test)]
-mod tests;
-
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;

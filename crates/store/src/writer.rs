@@ -100,9 +100,9 @@ impl<K: Object + 'static> Writer<K> {
             Some((key, _)) => key.clone(),
             None => object.metadata().key(),
         };
-        match contents.put(key.clone(), Arc::clone(&object), self.stamp) {
+        match contents.put(key.clone(), object, self.stamp) {
             Ok(old) => Ok(Put { key, old }),
-            Err(failure) => {
+            Err((failure, object)) => {
                 let metadata = copy_metadata(object.metadata());
                 Err(keep_aside(
                     contents,

@@ -21,10 +21,7 @@ impl<'a> Values<'a> {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
-        self.first
-            .iter()
-            .chain(&self.more)
-            .map(|value| value.as_ref())
+        self.first.iter().chain(&self.more).map(AsRef::as_ref)
     }
 
     pub(crate) fn contains(&self, wanted: &str) -> bool {

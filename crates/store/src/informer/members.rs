@@ -144,7 +144,7 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
     /// Waits for a handler's task to end; never, while there is none.
     pub(super) async fn task_ended(&mut self) {
         if self.tasks.join_next().await.is_none() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -1,1 +1,326 @@
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use evenkeel_meta::{Meta, Metadata, OwnerReference, Uid};
+
+use super::*;
+use crate::set_aside::SetAsideReason;
+use crate::writer::Writer;
+
+fn object(name: &str, uid: &str, version: u64) -> Metadata {
+    Metadata {
+        metadata: Meta {
+            name: name.into(),
+            namespace: Some("ns".into()),
+            uid: Some(Uid::from(uid)),
+            resource_version: Some(version.into()),
+            ..Meta::default()
+        },
+    }
+}
+
+fn labelled(name: &str, version: u64, app: &str) -> Arc<Metadata> {
+    let mut object = object(name, name, version);
+    object.metadata.labels = [("app".to_owned(), app.to_owned())].into();
+    Arc::new(object)
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::namespaced("ns", name)
+}
+
+fn by_app() -> Index<Metadata> {
+    Index::new("app", |object: &Metadata| {
+        let apps = object.metadata.labels.get("app");
+        apps.map(|apps| apps.split('+').map(str::to_owned).collect::<Vec<_>>())
+            .unwrap_or_default()
+    })
+}
+
+fn names(objects: &[Arc<Metadata>]) -> BTreeSet<&str> {
+    objects
+        .iter()
+        .map(|object| object.metadata.name.as_str())
+        .collect()
+}
+
+#[test]
+fn client_go_s4_an_index_covers_what_is_there_and_what_comes() {
+    let (mut writer, store) = Writer::with_seed(1);
+    writer.put(labelled("a", 1, "web")).unwrap();
+    writer.publish();
+    let index = by_app();
+    store.add_index(index.clone()).unwrap();
+    writer.put(labelled("b", 2, "web")).unwrap();
+    writer.put(labelled("c", 3, "db+cache")).unwrap();
+    writer.publish();
+    assert_eq!(names(&store.by_index(&index, "web")), ["a", "b"].into());
+    assert_eq!(names(&store.by_index(&index, "cache")), ["c"].into());
+    // TS44: a value that changes moves the object, and only it.
+    writer.put(labelled("c", 4, "db+web")).unwrap();
+    writer.remove(&key("a"));
+    writer.publish();
+    assert_eq!(names(&store.by_index(&index, "web")), ["b", "c"].into());
+    assert_eq!(names(&store.by_index(&index, "db")), ["c"].into());
+    assert!(store.by_index(&index, "cache").is_empty());
+}
+
+#[test]
+fn client_go_s4_a_name_is_taken_once() {
+    let (_writer, store) = Writer::<Metadata>::with_seed(1);
+    store.add_index(by_app()).unwrap();
+    let error = store.add_index(by_app()).unwrap_err();
+    assert_eq!(error, AddIndexError::NameTaken { name: "app".into() });
+    // The same index, or the same built-in one, is no clash: two controllers may want it.
+    for _ in 0..2 {
+        store.add_index(Index::owner_uid()).unwrap();
+    }
+}
+
+#[test]
+fn client_go_s4_an_index_that_fails_sets_the_object_aside_and_nothing_panics() {
+    let (mut writer, store) = Writer::with_seed(1);
+    let picky = Index::fallible("picky", |object: &Metadata| {
+        match object.metadata.labels.get("app").map(String::as_str) {
+            Some("bad") => Err("bad app"),
+            Some("worse") => panic!("worse app"),
+            app => Ok(app.map(str::to_owned)),
+        }
+    });
+    store.add_index(by_app()).unwrap();
+    store.add_index(picky.clone()).unwrap();
+    writer.put(labelled("a", 1, "good")).unwrap();
+    for (version, app, message) in [(2, "bad", "bad app"), (3, "worse", "panicked: worse app")] {
+        let refused = writer.put(labelled("a", version, app)).unwrap_err();
+        writer.publish();
+        let index = "picky".into();
+        let message = message.into();
+        assert_eq!(refused.reason, SetAsideReason::Index { index, message });
+        // The last good state stays, in every index.
+        let snapshot = store.snapshot();
+        assert_eq!(
+            snapshot.get(&key("a")).unwrap().metadata.resource_version,
+            Some(1.into())
+        );
+        assert_eq!(snapshot.count_by_index(&by_app(), "good"), 1);
+        assert!(snapshot.by_index(&picky, app).is_empty());
+        let aside = snapshot.is_set_aside(&key("a")).unwrap();
+        assert_eq!(aside.metadata.labels["app"], app);
+    }
+    writer.put(labelled("a", 4, "fine")).unwrap();
+    writer.publish();
+    assert_eq!(store.snapshot().set_aside().count(), 0);
+
+    // Adding one that fails for what is there changes nothing.
+    let hopeless = Index::fallible("hopeless", |_: &Metadata| Err::<Vec<String>, _>("never"));
+    let error = store.add_index(hopeless).unwrap_err();
+    assert!(matches!(error, AddIndexError::Function { .. }), "{error}");
+    writer.put(labelled("b", 5, "fine")).unwrap();
+}
+
+#[test]
+fn client_go_s5_b24_values_that_nobody_has_take_no_room() {
+    let (mut writer, store) = Writer::with_seed(1);
+    store.add_index(Index::owner_uid()).unwrap();
+    for n in 0..1000u64 {
+        let mut owned = object("churn", &n.to_string(), n);
+        owned.metadata.owner_references = vec![OwnerReference {
+            api_version: "v1".into(),
+            kind: "Owner".into(),
+            name: "o".into(),
+            uid: Uid::from(format!("owner-{n}").as_str()),
+            controller: None,
+            block_owner_deletion: None,
+        }];
+        writer.put(Arc::new(owned)).unwrap();
+    }
+    writer.publish();
+    let contents = store.snapshot();
+    assert_eq!(contents.contents().index_sizes(), [1]);
+    assert_eq!(store.by_index(&Index::owner_uid(), "owner-999").len(), 1);
+    writer.remove(&key("churn"));
+    writer.publish();
+    assert_eq!(store.snapshot().contents().index_sizes(), [0]);
+}
+
+#[test]
+fn an_index_that_is_not_registered_gives_the_same_answer() {
+    let (mut writer, store) = Writer::with_seed(1);
+    for (name, app) in [("a", "web"), ("b", "db"), ("c", "web")] {
+        writer.put(labelled(name, 1, app)).unwrap();
+    }
+    writer.publish();
+    assert_eq!(names(&store.by_index(&by_app(), "web")), ["a", "c"].into());
+    assert_eq!(store.in_namespace("ns").len(), 3);
+    assert!(store.in_namespace("other").is_empty());
+    let selector = "app=db".parse().unwrap();
+    assert_eq!(names(&store.select(&selector)), ["b"].into());
+}
+
+#[test]
+fn client_go_s6_the_version_belongs_to_the_data() {
+    let (mut writer, store) = Writer::with_seed(1);
+    assert!(store.resource_version().is_unset());
+    writer.put(labelled("a", 10, "x")).unwrap();
+    writer.set_resource_version(10.into());
+    assert!(store.resource_version().is_unset() && store.is_empty());
+    writer.publish();
+    assert_eq!((store.resource_version(), store.len()), (10.into(), 1));
+    // Plain assignment: a list of another history may go down.
+    writer.begin_replace();
+    writer.end_replace(5.into(), true);
+    assert_eq!((store.resource_version(), store.len()), (5.into(), 0));
+    assert_eq!(store.snapshot().epoch(), 1);
+}
+
+#[test]
+fn client_go_s3_a_replacement_is_seen_whole_or_not_at_all() {
+    let (mut writer, store) = Writer::with_seed(1);
+    store.add_index(by_app()).unwrap();
+    for n in 0..100 {
+        writer.put(labelled(&format!("o{n}"), 1, "old")).unwrap();
+    }
+    writer.end_replace(1.into(), false);
+    let before = store.snapshot();
+    writer.begin_replace();
+    for n in 50..150 {
+        let (version, app) = if n < 75 { (1, "old") } else { (2, "new") };
+        writer
+            .put(labelled(&format!("o{n}"), version, app))
+            .unwrap();
+    }
+    assert_eq!(
+        (store.len(), store.by_index(&by_app(), "new").len()),
+        (100, 0)
+    );
+    // An index that is added meanwhile covers the replacement too.
+    let by_name = Index::new("name", |object: &Metadata| [object.metadata.name.clone()]);
+    store.add_index(by_name.clone()).unwrap();
+    let replaced = writer.end_replace(2.into(), false);
+    assert_eq!(store.by_index(&by_name, "o149").len(), 1);
+    assert_eq!(store.by_index(&by_name, "o1").len(), 0);
+    assert_eq!(store.snapshot().count_by_index(&by_app(), "old"), 25);
+    assert_eq!(store.snapshot().count_by_index(&by_app(), "new"), 75);
+    let (mut removed, mut put) = (0, 0);
+    replaced.for_each_removed(|_, _| removed += 1);
+    replaced.for_each_put(|_, _, _| put += 1);
+    assert_eq!((removed, put), (50, 75));
+    let after = store.snapshot();
+    let unchanged = (50..75).map(|n| key(&format!("o{n}")));
+    for key in unchanged {
+        assert!(Arc::ptr_eq(
+            before.get(&key).unwrap(),
+            after.get(&key).unwrap()
+        ));
+    }
+}
+
+#[test]
+fn client_go_b7_an_abandoned_replacement_leaves_nothing_behind() {
+    let (mut writer, store) = Writer::with_seed(1);
+    let kept = labelled("a", 1, "x");
+    writer.put(Arc::clone(&kept)).unwrap();
+    writer.end_replace(1.into(), false);
+    let dropped = labelled("b", 2, "x");
+    writer.begin_replace();
+    writer.put(Arc::clone(&dropped)).unwrap();
+    writer.abort_replace();
+    writer.begin_replace();
+    writer.put(labelled("a", 1, "x")).unwrap();
+    writer.end_replace(3.into(), false);
+    assert_eq!(Arc::strong_count(&dropped), 1);
+    assert!(Arc::ptr_eq(&store.get(&key("a")).unwrap(), &kept));
+}
+
+#[test]
+fn an_object_that_is_the_same_by_name_only_does_not_keep_the_old_state() {
+    let (mut writer, store) = Writer::with_seed(1);
+    writer.put(Arc::new(object("a", "first", 7))).unwrap();
+    writer.end_replace(7.into(), false);
+    writer.begin_replace();
+    // Another history may give the same version to another object.
+    writer.put(Arc::new(object("a", "second", 7))).unwrap();
+    writer.end_replace(7.into(), true);
+    let uid = store.get(&key("a")).unwrap().metadata.uid.clone();
+    assert_eq!(uid, Some(Uid::from("second")));
+}
+
+#[test]
+fn client_go_b14_readers_see_whole_batches_while_the_writer_goes_on() {
+    let (mut writer, store) = Writer::<Metadata>::with_seed(1);
+    store.add_index(Index::namespace()).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut last = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let snapshot = store.snapshot();
+                    let version = snapshot.resource_version().as_number().unwrap_or(0);
+                    assert!(version >= last);
+                    last = version;
+                    // Each batch writes every object once more.
+                    let states = snapshot
+                        .iter()
+                        .map(|(_, object)| object.metadata.resource_version.clone());
+                    let states: BTreeSet<_> = states.map(|v| v.unwrap().as_number()).collect();
+                    assert!(states.len() <= 1, "{states:?}");
+                    assert_eq!(
+                        snapshot.count_by_index(&Index::namespace(), "ns"),
+                        snapshot.len()
+                    );
+                    assert_eq!(states.first().copied().flatten().unwrap_or(0), version);
+                }
+            });
+        }
+        for version in 1..=300u64 {
+            for n in 0..50 {
+                writer
+                    .put(Arc::new(object(&format!("o{n}"), "u", version)))
+                    .unwrap();
+            }
+            writer.set_resource_version(version.into());
+            writer.publish();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(store.resource_version(), 300.into());
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_go_b31_waiting_for_a_version_ends_with_it() {
+    let (mut writer, store) = Writer::<Metadata>::with_seed(1);
+    let waiting = {
+        let store = store.clone();
+        tokio::spawn(async move { store.wait_for(&20.into()).await })
+    };
+    tokio::task::yield_now().await;
+    writer.end_replace(19.into(), false);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!waiting.is_finished());
+    writer.set_resource_version(21.into());
+    writer.publish();
+    assert_eq!(waiting.await.unwrap(), Ok(()));
+    assert_eq!(store.wait_for(&5.into()).await, Ok(()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn client_go_b31_waiting_for_what_cannot_come_is_given_up() {
+    let (mut writer, store) = Writer::<Metadata>::with_seed(1);
+    writer.end_replace(1200.into(), false);
+    let opaque = ResourceVersion::parse("etcd-7");
+    assert_eq!(store.wait_for(&opaque).await, Err(WaitError::Unordered));
+    let wait = |wanted: u64| {
+        let store = store.clone();
+        tokio::spawn(async move { store.wait_for(&wanted.into()).await })
+    };
+    let waiting = wait(1300);
+    tokio::task::yield_now().await;
+    writer.end_replace(1000.into(), true);
+    assert_eq!(waiting.await.unwrap(), Err(WaitError::Rewound));
+    let waiting = wait(1300);
+    tokio::task::yield_now().await;
+    drop(writer);
+    assert_eq!(waiting.await.unwrap(), Err(WaitError::Closed));
+}
