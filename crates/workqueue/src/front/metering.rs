@@ -79,12 +79,22 @@ pub(super) struct Meter {
 pub(super) struct Run(usize);
 
 impl Meter {
+    /// Above this, memory is given back when no key is known.
+    const KEPT: usize = 1024;
+
     /// A key has new work since `now`.
     pub(super) fn mark(&mut self, id: Id, now: Moment) {
         if id.index() >= self.marked.len() {
             self.marked.resize(id.index() + 1, Moment::ORIGIN);
         }
         self.marked[id.index()] = now;
+    }
+
+    /// The queue knows no key any more: memory may be given back.
+    pub(super) fn shrink(&mut self) {
+        if self.marked.len() > Self::KEPT {
+            self.marked = Vec::new();
+        }
     }
 
     /// A worker got a key; says how long that waited.

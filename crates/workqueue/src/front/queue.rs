@@ -99,6 +99,8 @@ impl<K: Key> Queue<K> {
     /// wrote: parked keys hold no worker. Adds of a parked key are kept, and so is its place in line; if its
     /// turn comes while it is parked it goes first when it is released. Parking a key that a worker has
     /// takes effect for the next run. Parking again moves the bound.
+    ///
+    /// What the key waits for may have come before it was parked: look again afterwards, and unpark it then.
     pub fn park(&self, key: &K, bound: Duration) {
         self.shared.change(|state| {
             let until = state.clock.now() + bound;

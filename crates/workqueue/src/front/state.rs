@@ -134,7 +134,11 @@ impl<K: Key> State<K> {
             GiveBack::RetryAfter(delay) => self.machine.retry_after(taken, delay, self.clock.now()),
         };
         self.note(added);
-        Some(self.meter.as_mut()?.finish(run?, self.clock.now()))
+        let meter = self.meter.as_mut()?;
+        if self.machine.known() == 0 {
+            meter.shrink();
+        }
+        Some(meter.finish(run?, self.clock.now()))
     }
 
     /// A getter looks for a key. It keeps its `place` among those who wait as long as it finds none.

@@ -19,12 +19,18 @@ use crate::{Id, Order};
 ///
 /// ```
 /// use std::num::NonZeroU32;
-/// use evenkeel_workqueue::{Fair, Queue};
+/// use evenkeel_pace::ItemBackoff;
+/// use evenkeel_workqueue::{Fair, Machine};
 ///
 /// // Keys are (tenant, name); the paying tenant gets three turns to the others' one.
 /// let order = Fair::new(|key: &(&str, &str)| key.0)
 ///     .weights(|tenant| if *tenant == "gold" { NonZeroU32::new(3).unwrap() } else { NonZeroU32::MIN });
-/// let queue: Queue<(&str, &str)> = Queue::builder().order(order).build();
+/// let mut queue = Machine::new(order, ItemBackoff::default());
+/// for key in [("lead", "a"), ("lead", "b"), ("gold", "c"), ("gold", "d")] {
+///     queue.add(key, 0);
+/// }
+/// let order: Vec<_> = std::iter::from_fn(|| queue.take()).map(|taken| taken.key().1).collect();
+/// assert_eq!(order, ["a", "c", "d", "b"]);
 /// ```
 pub struct Fair<K, G> {
     group_of: Box<dyn Fn(&K) -> G + Send>,
