@@ -150,7 +150,7 @@ fn render_field(
         line.push(' ');
         line.push_str(&flag);
     }
-    if let Some(default) = property.non_zero_default() {
+    if let Some(default) = property.default_beyond(go.is_always_encoded(property)) {
         write!(line, " default={default}")?;
     }
     Ok(line)

@@ -251,11 +251,12 @@ impl<'a> Schema<'a> {
         Ok(flags)
     }
 
-    pub(super) fn non_zero_default(self) -> Option<&'a Value> {
+    /// The scalar default, where it says more than that the field is always encoded.
+    pub(super) fn default_beyond(self, always_encoded: bool) -> Option<&'a Value> {
         self.0.get("default").filter(|value| match value {
-            Value::String(text) => !text.is_empty(),
-            Value::Number(number) => number.as_f64() != Some(0.0),
-            Value::Bool(value) => *value,
+            Value::String(text) => !always_encoded || !text.is_empty(),
+            Value::Number(number) => !always_encoded || number.as_f64() != Some(0.0),
+            Value::Bool(value) => !always_encoded || *value,
             _ => false,
         })
     }

@@ -21,15 +21,12 @@ impl Comparison {
         self.removed.is_empty() && self.modified.is_empty() && self.added.is_empty()
     }
 
-    /// What the new state sets.
-    pub(super) fn written(&self) -> FieldSet {
-        self.modified.union(&self.added)
+    /// What the new state sets, and what it no longer has.
+    pub(super) fn into_written_and_removed(self) -> (FieldSet, FieldSet) {
+        (self.modified.union(self.added), self.removed)
     }
 
     pub(super) fn without(self, ignored: &FieldSet) -> Self {
-        if ignored.is_empty() {
-            return self;
-        }
         Self {
             removed: self.removed.recursive_difference(ignored),
             modified: self.modified.recursive_difference(ignored),
@@ -38,8 +35,14 @@ impl Comparison {
     }
 
     fn push(&mut self, element: Element, change: Option<Change>, inner: Self) {
-        self.removed.push(element.clone(), change == Some(Change::Removed), inner.removed);
-        self.modified.push(element.clone(), change == Some(Change::Modified), inner.modified);
+        let removed = change == Some(Change::Removed);
+        if removed || !inner.removed.is_empty() {
+            self.removed.push(element.clone(), removed, inner.removed);
+        }
+        let modified = change == Some(Change::Modified);
+        if modified || !inner.modified.is_empty() {
+            self.modified.push(element.clone(), modified, inner.modified);
+        }
         self.added.push(element, change == Some(Change::Added), inner.added);
     }
 }

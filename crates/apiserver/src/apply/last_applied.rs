@@ -21,8 +21,8 @@ pub(super) fn unchanged_fields(schema: &Schema, live: &Value) -> FieldSet {
     if applied.get("apiVersion").and_then(Value::as_str) != Some(&*kind.api_version()) {
         return FieldSet::default();
     }
-    let changed = compare(schema.root(), &applied, live);
-    fields_of(schema.root(), &applied).difference(&changed.written()).difference(&changed.removed)
+    let (written, removed) = compare(schema.root(), &applied, live).into_written_and_removed();
+    fields_of(schema.root(), &applied).difference(&written).difference(&removed)
 }
 
 /// Keeps the annotation of an object that has one up to date with what is applied now.

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::codec;
-use super::compare::Comparison;
 use super::set::FieldSet;
 
 /// The real server keeps apart no more managers that do not apply.
@@ -93,7 +92,7 @@ impl Manager {
     fn owns_any_of(&self, set: &FieldSet) -> bool {
         match &self.fields {
             Fields::Encoded(value) => meets(value, set),
-            Fields::Decoded(own) => !own.intersection(set).is_empty(),
+            Fields::Decoded(own) => own.meets(set),
         }
     }
 
@@ -200,36 +199,35 @@ impl Managers {
         self.0.retain(|manager| !manager.is_same(like));
     }
 
-    /// The managers but `writer` that own something the comparison writes, and what.
-    pub(super) fn conflicts(
+    /// The managers but `writer` that own some of these fields, and which.
+    pub(super) fn owners(
         &self,
-        writer: Option<&Manager>,
-        comparison: &Comparison,
+        writer: &Manager,
+        fields: &FieldSet,
     ) -> Result<Vec<(&Manager, FieldSet)>, ManagersError> {
-        let written = comparison.written();
-        let others = self.0.iter().filter(|manager| writer.is_none_or(|writer| !manager.is_same(writer)));
-        let mut conflicts = Vec::new();
-        for manager in others.filter(|manager| manager.owns_any_of(&written)) {
-            conflicts.push((manager, manager.fields()?.intersection(&written)));
+        let others = self.0.iter().filter(|manager| !manager.is_same(writer));
+        let mut owners = Vec::new();
+        for manager in others.filter(|manager| manager.owns_any_of(fields)) {
+            owners.push((manager, manager.fields()?.intersection(fields)));
         }
-        Ok(conflicts)
+        Ok(owners)
     }
 
-    /// Takes what was written or removed from all managers but `writer`; who is left with nothing goes.
-    pub(super) fn yield_to(
+    /// Takes these fields from all managers but `writer`; who is left with nothing goes.
+    pub(super) fn take_from_others(
         &mut self,
         writer: Option<&Manager>,
-        comparison: &Comparison,
+        fields: &[&FieldSet],
     ) -> Result<(), ManagersError> {
-        let lost = comparison.written().union(&comparison.removed);
-        if lost.is_empty() {
-            return Ok(());
-        }
         let mut left = Vec::with_capacity(self.0.len());
         for mut manager in std::mem::take(&mut self.0) {
-            let affected = writer.is_none_or(|writer| !manager.is_same(writer)) && manager.owns_any_of(&lost);
-            if affected {
-                let fields = manager.fields()?.difference(&lost);
+            let other = writer.is_none_or(|writer| !manager.is_same(writer));
+            if other && fields.iter().any(|fields| manager.owns_any_of(fields)) {
+                let mut kept = manager.fields()?;
+                for fields in fields {
+                    kept = kept.difference(fields);
+                }
+                let fields = kept;
                 if fields.is_empty() {
                     continue;
                 }
@@ -262,7 +260,7 @@ impl Managers {
             };
             let mut ancient = Manager::new(ANCIENT, Operation::Update, &manager.api_version, "");
             let so_far = self.find(&ancient).unwrap_or(first).fields()?;
-            ancient.set_fields(so_far.union(&manager.fields()?));
+            ancient.set_fields(so_far.union(manager.fields()?));
             ancient.time.clone_from(&manager.time);
             let first = first.clone();
             self.remove(&first);

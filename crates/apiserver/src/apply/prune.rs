@@ -19,8 +19,8 @@ pub(super) fn prune(node: Node<'_>, merged: Value, last: &FieldSet, owned: &Fiel
     // What others own, or this manager still does, comes back.
     let all = fields_of(node, &merged).with_named_fields(node);
     let left = fields_of(node, &pruned).with_named_fields(node);
-    let kept = left.union(&owned.with_named_fields(node));
-    let pruned = remove(node, &merged, &all.difference(&kept));
+    let kept = left.union(owned.with_named_fields(node));
+    let pruned = remove(node, &merged, &all.clone().difference(&kept));
 
     // So does what went only because something around it did, and was never this manager's.
     let left = fields_of(node, &pruned).with_named_fields(node);

@@ -90,7 +90,7 @@ impl FieldSet {
                     Ok(at) => {
                         let other = &mut self.nodes[at];
                         other.member |= entry.member;
-                        other.children = other.children.union(&entry.children);
+                        other.children = std::mem::take(&mut other.children).union(entry.children);
                     }
                     Err(at) => self.nodes.insert(at, entry),
                 }
@@ -99,53 +99,89 @@ impl FieldSet {
         }
     }
 
-    pub(crate) fn union(&self, other: &Self) -> Self {
-        self.zip(other, |pair| match pair {
-            Pair::Left(entry) | Pair::Right(entry) => Some(entry.clone()),
-            Pair::Both(left, right) => Some(Entry {
-                element: left.element.clone(),
-                member: left.member || right.member,
-                children: left.children.union(&right.children),
-            }),
-        })
+    pub(crate) fn union(self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        if other.is_empty() {
+            return self;
+        }
+        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
+        let (mut left, mut right) = (self.nodes.into_iter().peekable(), other.nodes.into_iter().peekable());
+        while let (Some(one), Some(two)) = (left.peek(), right.peek()) {
+            match one.element.cmp(&two.element) {
+                Ordering::Less => nodes.extend(left.next()),
+                Ordering::Greater => nodes.extend(right.next()),
+                Ordering::Equal => nodes.extend(left.next().zip(right.next()).map(|(one, two)| Entry {
+                    element: one.element,
+                    member: one.member || two.member,
+                    children: one.children.union(two.children),
+                })),
+            }
+        }
+        nodes.extend(left);
+        nodes.extend(right);
+        Self { nodes }
     }
 
     pub(crate) fn intersection(&self, other: &Self) -> Self {
-        self.zip(other, |pair| match pair {
-            Pair::Left(_) | Pair::Right(_) => None,
-            Pair::Both(left, right) => Some(Entry {
-                element: left.element.clone(),
-                member: left.member && right.member,
-                children: left.children.intersection(&right.children),
-            }),
-        })
+        let mut nodes = Vec::new();
+        for (one, two) in self.shared(other) {
+            let entry = Entry {
+                element: one.element.clone(),
+                member: one.member && two.member,
+                children: one.children.intersection(&two.children),
+            };
+            if !entry.is_empty() {
+                nodes.push(entry);
+            }
+        }
+        Self { nodes }
+    }
+
+    /// Whether a path is in both; cheaper than the intersection.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        self.shared(other).any(|(one, two)| (one.member && two.member) || one.children.meets(&two.children))
     }
 
     /// The paths that are not in `other`.
-    pub(crate) fn difference(&self, other: &Self) -> Self {
-        self.zip(other, |pair| match pair {
-            Pair::Left(entry) => Some(entry.clone()),
-            Pair::Right(_) => None,
-            Pair::Both(left, right) => Some(Entry {
-                element: left.element.clone(),
-                member: left.member && !right.member,
-                children: left.children.difference(&right.children),
-            }),
-        })
+    pub(crate) fn difference(mut self, other: &Self) -> Self {
+        self.subtract(other, |entry, gone| {
+            entry.member &= !gone.member;
+            entry.children = std::mem::take(&mut entry.children).difference(&gone.children);
+        });
+        self
     }
 
     /// The paths that neither are in `other` nor lie beyond one that is.
-    pub(crate) fn recursive_difference(&self, other: &Self) -> Self {
-        self.zip(other, |pair| match pair {
-            Pair::Left(entry) => Some(entry.clone()),
-            Pair::Right(_) => None,
-            Pair::Both(_, right) if right.member => None,
-            Pair::Both(left, right) => Some(Entry {
-                element: left.element.clone(),
-                member: left.member,
-                children: left.children.recursive_difference(&right.children),
-            }),
-        })
+    pub(crate) fn recursive_difference(mut self, other: &Self) -> Self {
+        self.subtract(other, |entry, gone| {
+            if gone.member {
+                entry.member = false;
+                entry.children = Self::default();
+            } else {
+                entry.children = std::mem::take(&mut entry.children).recursive_difference(&gone.children);
+            }
+        });
+        self
+    }
+
+    fn subtract(&mut self, other: &Self, subtract: impl Fn(&mut Entry, &Entry)) {
+        if other.is_empty() {
+            return;
+        }
+        self.nodes.retain_mut(|entry| {
+            if let Some(gone) = other.get(&entry.element) {
+                subtract(entry, gone);
+            }
+            !entry.is_empty()
+        });
+    }
+
+    /// The entries of both under the same element.
+    fn shared<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a Entry, &'a Entry)> {
+        let (few, many) = if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
+        few.nodes.iter().filter_map(|entry| Some((entry, many.get(&entry.element)?)))
     }
 
     /// With each declared field on the way to a path in the set added. Keys of maps and items of
@@ -184,33 +220,4 @@ impl FieldSet {
             prefix.pop();
         }
     }
-
-    fn zip(&self, other: &Self, mut merge: impl FnMut(Pair<'_>) -> Option<Entry>) -> Self {
-        let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
-        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
-        loop {
-            let order = match (left.peek(), right.peek()) {
-                (None, None) => break,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(left), Some(right)) => left.element.cmp(&right.element),
-            };
-            let merged = match order {
-                Ordering::Less => left.next().and_then(|left| merge(Pair::Left(left))),
-                Ordering::Greater => right.next().and_then(|right| merge(Pair::Right(right))),
-                Ordering::Equal => {
-                    left.next().zip(right.next()).and_then(|(left, right)| merge(Pair::Both(left, right)))
-                }
-            };
-            nodes.extend(merged.filter(|entry| !entry.is_empty()));
-        }
-        Self { nodes }
-    }
-}
-
-/// Entries of two sets under the same element.
-enum Pair<'a> {
-    Left(&'a Entry),
-    Right(&'a Entry),
-    Both(&'a Entry, &'a Entry),
 }

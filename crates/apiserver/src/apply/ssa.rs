@@ -105,16 +105,17 @@ impl Application<'_> {
         let merged = merge(root, Some(self.live), Some(self.config)).unwrap_or(Value::Null);
         let mut owned = FieldSet::default();
         for manager in managers.iter().filter(|_| !last.is_empty()) {
-            owned = owned.union(&manager.fields()?);
+            owned = owned.union(manager.fields()?);
         }
         let merged = prune(root, merged, &last, &owned);
 
         let comparison = compare(root, self.live, &merged).without(&ignored);
-        let conflicts = Conflicts::of(managers.conflicts(Some(&own), &comparison)?);
+        let (written, removed) = comparison.into_written_and_removed();
+        let conflicts = Conflicts::of(managers.owners(&own, &written)?);
         if !force && !conflicts.is_empty() {
             return Ok(Err(conflicts));
         }
-        managers.yield_to(Some(&own), &comparison)?;
+        managers.take_from_others(Some(&own), &[&written, &removed])?;
         let changed = *self.live != merged;
         let stripped = applied.difference(unowned());
         if stripped.is_empty() {

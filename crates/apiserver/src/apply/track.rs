@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Writer;
-use super::compare::{Comparison, compare};
+use super::compare::compare;
 use super::managers::{Manager, Managers, ManagersError, Operation};
 use super::reset;
 use super::set::FieldSet;
@@ -44,7 +44,6 @@ pub(super) fn unowned() -> &'static FieldSet {
 pub(crate) fn track_update(schema: &Schema, live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
     let sent = take_managed_fields(new);
     let kept = live.and_then(|live| live.pointer("/metadata/managedFields"));
-    let restore = kept.cloned();
     let managers = match choose(sent, kept, writer.subresource) {
         Ok(managers) => managers,
         Err(_) => Managers::default(),
@@ -55,7 +54,7 @@ pub(crate) fn track_update(schema: &Schema, live: Option<&Value>, new: &mut Valu
     match track(schema, live.unwrap_or_else(|| schema.zero()), new, managers, writer) {
         Ok(managers) => managers.store(new),
         // A set that cannot be read stays as it is rather than fail the write.
-        Err(_) => put_back(new, restore),
+        Err(_) => put_back(new, kept),
     }
 }
 
@@ -66,15 +65,15 @@ pub(super) fn track(
     mut managers: Managers,
     writer: &Writer<'_>,
 ) -> Result<Managers, ManagersError> {
-    let comparison: Comparison =
-        compare(schema.root(), live, new).without(&reset::fields(schema, writer.subresource));
-    managers.yield_to(None, &comparison)?;
-    let written = comparison.written().difference(unowned());
+    let comparison = compare(schema.root(), live, new).without(&reset::fields(schema, writer.subresource));
+    let (written, removed) = comparison.into_written_and_removed();
+    managers.take_from_others(None, &[&written, &removed])?;
+    let written = written.difference(unowned());
     if !written.is_empty() {
         let api_version = schema.kind().api_version();
         let mut own = Manager::new(writer.manager, Operation::Update, &api_version, writer.subresource);
         let fields = match managers.find(&own) {
-            Some(before) => before.fields()?.union(&written),
+            Some(before) => before.fields()?.union(written),
             None => written,
         };
         own.set_fields(fields);
@@ -117,9 +116,9 @@ pub(super) fn take_managed_fields(object: &mut Value) -> Option<Value> {
     object.get_mut("metadata")?.as_object_mut()?.remove("managedFields")
 }
 
-fn put_back(object: &mut Value, fields: Option<Value>) {
+fn put_back(object: &mut Value, fields: Option<&Value>) {
     if let (Some(Value::Object(metadata)), Some(fields)) = (object.get_mut("metadata"), fields) {
-        metadata.insert("managedFields".to_owned(), fields);
+        metadata.insert("managedFields".to_owned(), fields.clone());
     }
 }
 

@@ -23,7 +23,11 @@ pub(super) fn replica_set(object: &mut Map<String, Value>) {
     default(spec, "replicas", 1);
 }
 
+/// The annotation stands for a field that a former version had, and is always there.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
 pub(super) fn daemon_set(object: &mut Map<String, Value>) {
+    default(child(child(object, "metadata"), "annotations"), TEMPLATE_GENERATION, "1");
     let spec = child(object, "spec");
     pod::template(spec, "template");
     let strategy = child(spec, "updateStrategy");
@@ -49,6 +53,7 @@ pub(super) fn stateful_set(object: &mut Map<String, Value>) {
         && let Some(rolling) = existing(strategy, "rollingUpdate")
     {
         default(rolling, "partition", 0);
+        default(rolling, "maxUnavailable", 1);
     }
     let retention = child(spec, "persistentVolumeClaimRetentionPolicy");
     default(retention, "whenDeleted", "Retain");
@@ -57,6 +62,8 @@ pub(super) fn stateful_set(object: &mut Map<String, Value>) {
     default(spec, "revisionHistoryLimit", 10);
     for claim in items(spec, "volumeClaimTemplates") {
         storage::persistent_volume_claim(claim);
+        default(claim, "apiVersion", "v1");
+        default(claim, "kind", "PersistentVolumeClaim");
     }
 }
 

@@ -14,6 +14,8 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use evenkeel_meta::GroupVersionKind;
 use serde_json::{Map, Value};
 
@@ -25,7 +27,7 @@ pub(crate) fn apply(kind: &GroupVersionKind, object: &mut Value) {
         ("", "v1", "PodTemplate") => pod::template(object, "template"),
         ("", "v1", "ReplicationController") => apps::replication_controller(object),
         ("", "v1", "Service") => service::service(object),
-        ("", "v1", "Secret") => default(object, "type", "Opaque"),
+        ("", "v1", "Secret") => secret(object),
         ("", "v1", "Namespace") => namespace(object),
         ("", "v1", "PersistentVolume") => storage::persistent_volume(object),
         ("", "v1", "PersistentVolumeClaim") => storage::persistent_volume_claim(object),
@@ -62,6 +64,18 @@ fn namespace(object: &mut Map<String, Value>) {
         labels.insert("kubernetes.io/metadata.name".to_owned(), name);
     }
     default(child(object, "status"), "phase", "Active");
+}
+
+/// What was sent as text is stored with the rest.
+fn secret(object: &mut Map<String, Value>) {
+    default(object, "type", "Opaque");
+    if let Some(Value::Object(texts)) = object.remove("stringData") {
+        let data = child(object, "data");
+        for (key, text) in texts {
+            let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
+            data.insert(key, Value::String(encoded));
+        }
+    }
 }
 
 fn node(object: &mut Map<String, Value>) {

@@ -80,8 +80,11 @@ fn container(container: &mut Map<String, Value>) {
     }
 }
 
-/// An image without tag and digest is the `latest`.
+/// An image without tag and digest is the `latest`; no image is none.
 fn pull_policy(image: &str) -> &'static str {
+    if image.is_empty() {
+        return "IfNotPresent";
+    }
     let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or(name);
     match last.split_once(':') {

@@ -18,7 +18,7 @@
 //! | `keys=a,b`, `set` | list topology, else atomic |
 //! | `atomic`, `granular` | map topology, where it is not the type's own |
 //! | `merge`, `merge=key`, `retainKeys`, `replace` | patch strategy |
-//! | `default=JSON` | a default that is not the zero value |
+//! | `default=JSON` | a default; that of a field with `+` is the zero value where none is given |
 
 use std::collections::HashMap;
 use std::sync::Arc;

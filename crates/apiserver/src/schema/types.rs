@@ -98,6 +98,7 @@ pub(crate) struct Field {
     pub(crate) ty: TypeId,
     pub(crate) required: bool,
     pub(crate) presence: Presence,
+    /// Of a built-in kind's field, the zero value identifies the items of a list, and no more.
     pub(crate) default: Option<Value>,
     pub(crate) patch: Patch,
 }

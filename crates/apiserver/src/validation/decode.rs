@@ -217,11 +217,11 @@ impl Decoder {
         });
         for field in &object.fields {
             let absent = match (&field.default, field.presence) {
-                (Some(default), _) => default.clone(),
-                (None, Presence::Always { nullable: true }) => Value::Null,
-                (None, Presence::Always { nullable: false }) if map.contains_key(&*field.name) => continue,
-                (None, Presence::Always { nullable: false }) => zero_of(node.at(field.ty)),
-                (None, Presence::AsSent | Presence::Omitted) => continue,
+                (Some(default), presence) if presence == Presence::AsSent || !is_zero_scalar(default) => default.clone(),
+                (_, Presence::Always { nullable: true }) => Value::Null,
+                (_, Presence::Always { nullable: false }) if map.contains_key(&*field.name) => continue,
+                (_, Presence::Always { nullable: false }) => zero_of(node.at(field.ty)),
+                (_, Presence::AsSent | Presence::Omitted) => continue,
             };
             if !map.contains_key(&*field.name) {
                 map.insert(field.name.to_string(), absent);
@@ -250,6 +250,15 @@ fn null(node: Node<'_>, field: Option<&Field>, value: &mut Value) -> bool {
             *value = zero_of(node);
             true
         }
+    }
+}
+
+fn is_zero_scalar(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::Bool(value) => !value,
+        _ => false,
     }
 }
 

@@ -1,13 +1,29 @@
 //! What the server accepts: the form of a document ([`check_fields`], [`duplicate_fields`]) and the
 //! rules of its kind ([`validate`]).
 
-mod cause;
+mod access;
+mod batch;
+mod config;
+mod containers;
 mod decode;
 mod duplicates;
 mod metadata;
+mod names;
+mod networking;
+mod pod;
+mod pod_update;
+mod policy;
+mod probes;
+mod read;
+mod report;
 mod rules;
 mod scalars;
+mod selectors;
+mod service;
+mod storage;
 mod structural;
+mod volumes;
+mod workloads;
 
 #[cfg(test)]
 mod tests;

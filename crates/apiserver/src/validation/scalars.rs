@@ -122,8 +122,11 @@ fn time(kind: ScalarKind, text: &mut String) -> Result<(), Misfit> {
     let has_shape = text.as_bytes().get(10) == Some(&b'T') && text.ends_with(['Z', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
     let parsed = text.parse::<Timestamp>().ok().filter(|_| has_shape);
     let Some(parsed) = parsed else { return Err(complaint(text, "2006")) };
-    if micro && text.as_bytes().get(19) != Some(&b'.') {
-        return Err(complaint(text.get(19..).unwrap_or_default(), ".000000"));
+    // Go takes exactly as many digits as it writes.
+    let fraction = text.get(19..).unwrap_or_default();
+    let digits = fraction.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+    if micro && (!fraction.starts_with('.') || digits != 6) {
+        return Err(complaint(fraction, ".000000"));
     }
     let canonical = if micro {
         parsed.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
