@@ -1,4 +1,8 @@
 //! The network transport against a TLS server on a real socket.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test server that cannot start is a failed test"
+)]
 
 #[path = "network/server.rs"]
 mod server;
@@ -122,7 +126,8 @@ async fn whom_to_trust() {
     let other = TestServer::start("127.0.0.1", H2).await;
     let (kind, text) = transport_error(&trusting(&server).ca_pem(other.ca_pem.clone())).await;
     assert_eq!(kind, TransportErrorKind::Tls);
-    assert!(text.starts_with("list pods: "), "{text}");
+    let start = format!("list pods: no TLS connection to {}: ", server.address);
+    assert!(text.starts_with(&start), "{text}");
     assert!(text.contains("invalid peer certificate"), "{text}");
 
     let url = format!("https://{}", server.address);
@@ -170,12 +175,15 @@ async fn nobody_there() {
         .insecure();
     let (kind, text) = transport_error(&config).await;
     assert_eq!(kind, TransportErrorKind::Refused, "{text}");
-    assert!(text.contains("onnection refused"), "{text}");
+    let start = format!("list pods: cannot connect to {address}: Connection refused");
+    assert!(text.starts_with(&start), "{text}");
     let config = Config::new("https://no-such-host.invalid")
         .unwrap()
         .insecure();
     let (kind, text) = transport_error(&config).await;
     assert_eq!(kind, TransportErrorKind::Dns, "{text}");
+    let start = "list pods: cannot resolve no-such-host.invalid: ";
+    assert!(text.starts_with(start), "{text}");
 }
 
 #[tokio::test]
@@ -217,6 +225,11 @@ async fn a_connection_that_closes_is_a_lost_connection() {
         drop(server);
         let error = watch.next().await.unwrap().unwrap_err();
         assert!(error.is_connection_lost(), "{error}");
+        assert!(
+            error.to_string().starts_with("watch pods: connection to "),
+            "{error}"
+        );
+        assert!(error.to_string().contains(" lost: "), "{error}");
         assert!(watch.next().await.is_none());
     }
 }

@@ -64,19 +64,21 @@ impl Connection {
         request: reqwest::Request,
         place: Option<Place>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
+        let server: Arc<str> = request.url().authority().into();
         let going_ahead = self.shared.enter().await;
         let open = Open::new(&self.shared);
         let outcome = self.client.execute(request).await;
         self.shared.heard(outcome.is_ok());
         drop(going_ahead);
-        let response: http::Response<reqwest::Body> = outcome.map_err(send_error)?.into();
+        let response: http::Response<reqwest::Body> =
+            outcome.map_err(|error| send_error(error, &server))?.into();
         Ok(response.map(|body| {
             BodyDataStream::new(body)
                 .map(move |chunk| {
                     let _held = &place;
                     chunk.map_err(|error| {
                         open.0.heard(false);
-                        body_error(error)
+                        body_error(error, &server)
                     })
                 })
                 .boxed()

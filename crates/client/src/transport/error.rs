@@ -54,6 +54,18 @@ impl TransportError {
         }
     }
 
+    /// An error with a text of its own instead of the causes'.
+    pub(crate) fn described(
+        kind: TransportErrorKind,
+        detail: &str,
+        source: impl StdError + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            source: Some(Arc::new(source)),
+            ..Self::with_detail(kind, detail)
+        }
+    }
+
     /// An error that has no cause of its own.
     #[must_use]
     pub fn with_detail(kind: TransportErrorKind, detail: &str) -> Self {
@@ -107,7 +119,7 @@ impl TransportError {
 }
 
 /// The texts of an error and its causes; causes that the text before them already quotes are left out.
-fn chain(error: &(dyn StdError + 'static)) -> String {
+pub(super) fn chain(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

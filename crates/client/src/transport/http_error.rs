@@ -3,64 +3,82 @@ use std::io;
 
 use super::{TransportError, TransportErrorKind};
 
-/// A request that got no answer.
-pub(super) fn send_error(error: reqwest::Error) -> TransportError {
-    // The address is part of what went wrong only where a person configured it; the request
-    // is named by the caller.
-    let connecting = error.is_connect();
-    let timed_out = error.is_timeout();
-    let unsendable = error.is_builder() || error.is_request() && error.source().is_none();
-    let error = error.without_url();
-    let kind = match classify(&error) {
-        Some(kind) => kind,
-        None if timed_out && connecting => TransportErrorKind::Connect,
-        None if timed_out => TransportErrorKind::Timeout,
-        None if connecting => TransportErrorKind::Connect,
-        None if unsendable => TransportErrorKind::Request,
-        None => TransportErrorKind::Other,
+/// A request that got no answer from `server`.
+pub(super) fn send_error(error: reqwest::Error, server: &str) -> TransportError {
+    let fallback = if error.is_connect() {
+        TransportErrorKind::Connect
+    } else if error.is_timeout() {
+        TransportErrorKind::Timeout
+    } else if error.is_builder() {
+        TransportErrorKind::Request
+    } else {
+        TransportErrorKind::Other
     };
-    TransportError::new(kind, error)
+    convert(error, server, fallback)
 }
 
-/// A body that broke off.
-pub(super) fn body_error(error: reqwest::Error) -> TransportError {
-    let error = error.without_url();
-    let kind = classify(&error).unwrap_or(TransportErrorKind::Closed);
-    TransportError::new(kind, error)
+/// A body of `server` that broke off.
+pub(super) fn body_error(error: reqwest::Error, server: &str) -> TransportError {
+    convert(error, server, TransportErrorKind::Closed)
 }
+
+/// The text is that of the cause that says most; the layers around it only say that
+/// something went wrong.
+fn convert(error: reqwest::Error, server: &str, fallback: TransportErrorKind) -> TransportError {
+    let error = error.without_url();
+    let (kind, reason) = match classify(&error) {
+        Some((kind, cause)) => (kind, reason(cause)),
+        None => (fallback, super::error::chain(&error)),
+    };
+    let detail = match kind {
+        TransportErrorKind::Refused | TransportErrorKind::Connect => {
+            format!("cannot connect to {server}: {reason}")
+        }
+        TransportErrorKind::Dns => format!("cannot resolve {server}: {reason}"),
+        TransportErrorKind::Tls => format!("no TLS connection to {server}: {reason}"),
+        TransportErrorKind::Closed => format!("connection to {server} lost: {reason}"),
+        _ => format!("{server}: {reason}"),
+    };
+    TransportError::described(kind, &detail, error)
+}
+
+type Cause<'a> = &'a (dyn StdError + 'static);
 
 /// Looks for the cause that says most.
-fn classify(error: &(dyn StdError + 'static)) -> Option<TransportErrorKind> {
+fn classify(error: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
     let mut next = Some(error);
     while let Some(cause) = next {
-        if let Some(kind) = kind_of(cause) {
-            return Some(kind);
+        if let Some(found) = known(cause) {
+            return Some(found);
         }
         next = cause.source();
     }
     None
 }
 
-fn kind_of(cause: &(dyn StdError + 'static)) -> Option<TransportErrorKind> {
+fn known(cause: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
     if cause.is::<rustls::Error>() {
-        return Some(TransportErrorKind::Tls);
+        return Some((TransportErrorKind::Tls, cause));
     }
     if let Some(error) = cause.downcast_ref::<io::Error>() {
-        return io_kind(error);
+        if let Some(inner) = error.get_ref()
+            && let Some(found) = classify(inner)
+        {
+            return Some(found);
+        }
+        return Some((io_kind(error)?, cause));
     }
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return hyper_kind(error);
     }
-    // hyper-util and reqwest do not export the type of this one.
-    (cause.to_string() == "dns error").then_some(TransportErrorKind::Dns)
+    // hyper-util does not export the type of this one.
+    if cause.to_string() == "dns error" {
+        return Some((TransportErrorKind::Dns, cause.source().unwrap_or(cause)));
+    }
+    None
 }
 
 fn io_kind(error: &io::Error) -> Option<TransportErrorKind> {
-    if let Some(inner) = error.get_ref()
-        && let Some(kind) = classify(inner)
-    {
-        return Some(kind);
-    }
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(TransportErrorKind::Refused),
         io::ErrorKind::ConnectionReset
@@ -77,22 +95,33 @@ fn io_kind(error: &io::Error) -> Option<TransportErrorKind> {
     }
 }
 
-fn hyper_kind(error: &hyper::Error) -> Option<TransportErrorKind> {
+fn hyper_kind(error: &hyper::Error) -> Option<(TransportErrorKind, Cause<'_>)> {
     if error.is_parse() {
-        return Some(TransportErrorKind::Protocol);
+        return Some((TransportErrorKind::Protocol, error));
+    }
+    if let Some(found) = error.source().and_then(classify) {
+        return Some(found);
     }
     // `is_timeout` is an HTTP/2 ping without an answer; `is_canceled` a connection that ended
-    // before the request was on it.
-    if error.is_incomplete_message()
+    // before the request was on it. With a source it is an HTTP/2 error: GOAWAY or a reset stream.
+    let lost = error.is_incomplete_message()
         || error.is_closed()
         || error.is_canceled()
         || error.is_timeout()
-    {
-        return Some(TransportErrorKind::Closed);
+        || error.source().is_some();
+    lost.then(|| (TransportErrorKind::Closed, error.source().unwrap_or(error)))
+}
+
+fn reason(cause: Cause<'_>) -> String {
+    match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
+        Some(io::ErrorKind::UnexpectedEof) => return "the peer closed it".into(),
+        Some(io::ErrorKind::TimedOut) => return "the peer does not answer".into(),
+        _ => {}
     }
-    match error.source() {
-        // An HTTP/2 error: GOAWAY or a reset stream. The connection or the stream is gone.
-        Some(source) if !source.is::<io::Error>() => Some(TransportErrorKind::Closed),
-        _ => None,
+    let text = super::error::chain(cause);
+    // h2 keeps the text of an I/O error, not the error.
+    if text.contains("close_notify") {
+        return "the peer closed it".into();
     }
+    text
 }

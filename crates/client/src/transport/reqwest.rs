@@ -5,7 +5,6 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 
 use super::connection::Connection;
-use super::http_error::send_error;
 use super::watch_pool::WatchPool;
 use super::{ByteStream, Lane, Transport, TransportError, TransportErrorKind, tls};
 use crate::config::{Config, ConnectError};
@@ -141,7 +140,9 @@ impl Settings {
         if let Some(resolver) = self.tls.resolver() {
             builder = builder.dns_resolver(resolver);
         }
-        let client = builder.build().map_err(send_error)?;
+        let client = builder
+            .build()
+            .map_err(|error| TransportError::new(TransportErrorKind::Other, error))?;
         Ok(Connection::new(client, options.idle_timeout))
     }
 }
