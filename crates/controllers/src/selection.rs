@@ -100,7 +100,11 @@ impl Selection {
     ///
     /// Names every item that is no controller.
     pub fn parse<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Self, UnknownControllers> {
-        let items: Vec<&str> = items.into_iter().map(str::trim).filter(|item| !item.is_empty()).collect();
+        let items: Vec<&str> = items
+            .into_iter()
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .collect();
         let mut unknown = Vec::new();
         let mut verdicts: Vec<(Name, bool)> = Vec::new();
         let mut others = false;
@@ -109,7 +113,9 @@ impl Selection {
                 others = true;
                 continue;
             }
-            let (name, on) = item.strip_prefix('-').map_or((item, true), |name| (name, false));
+            let (name, on) = item
+                .strip_prefix('-')
+                .map_or((item, true), |name| (name, false));
             match Name::find(name) {
                 Some(name) => verdicts.push((name, on)),
                 None => unknown.push(name.to_owned()),
@@ -149,7 +155,10 @@ mod tests {
     #[test]
     fn the_list_is_read_as_kube_controller_manager_reads_it() {
         assert_eq!(parse("*"), Name::ALL);
-        assert_eq!(parse("deployment,replicaset-controller"), [Name::Deployment, Name::ReplicaSet]);
+        assert_eq!(
+            parse("deployment,replicaset-controller"),
+            [Name::Deployment, Name::ReplicaSet]
+        );
         assert_eq!(parse("*,-garbagecollector").len(), 4);
         assert_eq!(parse("-deployment,*").len(), 4);
         assert_eq!(parse("-deployment,deployment"), []);
@@ -158,9 +167,17 @@ mod tests {
 
     #[test]
     fn unknown_names_are_refused_by_name() {
-        let error = Selection::parse(["service", "*", "-nope"]).unwrap_err().to_string();
-        assert!(error.starts_with(r#""service", "nope" are not in the list of known controllers: "#), "{error}");
+        let error = Selection::parse(["service", "*", "-nope"])
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with(r#""service", "nope" are not in the list of known controllers: "#),
+            "{error}"
+        );
         let error = Selection::parse(["service"]).unwrap_err().to_string();
-        assert!(error.starts_with(r#""service" is not in the list"#), "{error}");
+        assert!(
+            error.starts_with(r#""service" is not in the list"#),
+            "{error}"
+        );
     }
 }

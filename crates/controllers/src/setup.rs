@@ -1,4 +1,3 @@
-use evenkeel_client::Client;
 use evenkeel_meta::{MetaView, Object};
 use evenkeel_observe::Metrics;
 use evenkeel_store::{AddIndexError, Index, Informer, Informers};
@@ -11,8 +10,6 @@ use evenkeel_store::{AddIndexError, Index, Informer, Informers};
 pub struct Setup {
     /// Where collections come from.
     pub informers: Informers,
-    /// What events are written with.
-    pub events: Client,
     /// Where controllers and queues report to.
     pub metrics: Metrics,
 }

@@ -1,0 +1,102 @@
+//! All controllers of this crate into one Manager.
+
+use std::time::Duration;
+
+use evenkeel::Manager;
+use evenkeel_events::Recorder;
+use evenkeel_store::AddIndexError;
+
+use crate::{Name, Selection, Setup, deployment, namespace, replicaset, serviceaccount};
+
+/// How long events may take to be written once everything else has stopped.
+const LAST_EVENTS: Duration = Duration::from_secs(2);
+
+/// Which controllers run, and how many keys each works on at once.
+///
+/// The defaults are kube-controller-manager's (contract kcm §3.2).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Which.
+    pub controllers: Selection,
+    /// `--concurrent-deployment-syncs`
+    pub deployment_workers: usize,
+    /// `--concurrent-replicaset-syncs`
+    pub replicaset_workers: usize,
+    /// `--concurrent-namespace-syncs`
+    pub namespace_workers: usize,
+    /// `--concurrent-serviceaccount-syncs`
+    pub serviceaccount_workers: usize,
+    /// `--concurrent-gc-syncs`
+    pub gc_workers: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            controllers: Selection::all(),
+            deployment_workers: 5,
+            replicaset_workers: 5,
+            namespace_workers: 10,
+            serviceaccount_workers: 1,
+            gc_workers: 20,
+        }
+    }
+}
+
+/// Adds the selected controllers to `manager`. They share its informers.
+///
+/// # Errors
+///
+/// When one of the Manager's informers has another index under a name that is needed here.
+pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexError> {
+    let setup = Setup {
+        informers: manager.informers().clone(),
+        metrics: manager.registry().metrics(),
+    };
+    let recorder = Recorder::new(manager.client().clone(), "evenkeel", "");
+    let reporter = |name: Name| recorder.component(name.as_str());
+    for name in Name::ALL {
+        if !options.controllers.contains(name) {
+            tracing::info!(controller = %name, "Controller is disabled");
+            continue;
+        }
+        match name {
+            Name::Deployment => {
+                manager.add(deployment::controller(
+                    &setup,
+                    reporter(name),
+                    options.deployment_workers,
+                )?);
+            }
+            Name::ReplicaSet => {
+                manager.add(replicaset::controller(
+                    &setup,
+                    reporter(name),
+                    options.replicaset_workers,
+                )?);
+            }
+            Name::Namespace => {
+                manager.add(namespace::controller(&setup, options.namespace_workers))
+            }
+            Name::ServiceAccount => {
+                manager.add(serviceaccount::controller(
+                    &setup,
+                    options.serviceaccount_workers,
+                ));
+            }
+            Name::GarbageCollector => {}
+        }
+    }
+    manager.run_always("events", move |term| {
+        let recorder = recorder.clone();
+        async move {
+            term.stop.cancelled().await;
+            if let Err(error) = recorder.shutdown(LAST_EVENTS).await {
+                tracing::warn!(%error, "Some events were not written");
+            }
+            Ok(())
+        }
+    });
+    Ok(())
+}
