@@ -5,12 +5,14 @@ use std::time::Duration;
 use evenkeel_meta::Timestamp;
 use evenkeel_pace::{Moment, Rng};
 
+use super::world::Schedule;
 use crate::machine::tests::candidate;
-use crate::machine::{Input, Machine, Now};
+use crate::machine::{Candidate, Input, Machine, Now};
 use crate::{Clock, Fence};
 
 /// One process with its own clock.
 pub(super) struct Node {
+    schedule: Schedule,
     pub(super) machine: Machine,
     pub(super) identity: String,
     /// How fast its clock runs.
@@ -36,8 +38,10 @@ pub(super) struct Node {
 }
 
 impl Node {
-    pub(super) fn new(index: usize, drift: f64, check_release: bool, rng: &mut Rng) -> Self {
+    pub(super) fn new(index: usize, schedule: Schedule, rng: &mut Rng) -> Self {
+        let drift = schedule.drift;
         let mut node = Self {
+            schedule,
             machine: Machine::new(candidate(""), rng.fork(), Moment::ORIGIN),
             identity: String::new(),
             rate: 1.0 - drift + 2.0 * drift * rng.fraction(),
@@ -52,24 +56,28 @@ impl Node {
             life: 0,
             tick: 0,
         };
-        node.start(index, 0, check_release, rng);
+        node.start(index, 0, rng);
         node
     }
 
     /// A new process with a new identity.
-    pub(super) fn start(&mut self, index: usize, now: u64, check_release: bool, rng: &mut Rng) {
+    pub(super) fn start(&mut self, index: usize, now: u64, rng: &mut Rng) {
         self.incarnation += 1;
         let letter = char::from(b'A' + index as u8);
         self.identity = format!("{letter}{}", self.incarnation);
-        self.campaign(now, check_release, rng);
+        self.campaign(now, rng);
     }
 
     /// A new campaign of the same process.
-    pub(super) fn campaign(&mut self, now: u64, check_release: bool, rng: &mut Rng) {
+    pub(super) fn campaign(&mut self, now: u64, rng: &mut Rng) {
         self.life += 1;
         let now = self.now(now).moment;
-        self.machine = Machine::new(candidate(&self.identity), rng.fork(), now);
-        self.machine.release_unchecked = !check_release;
+        let me = Candidate {
+            margin: self.schedule.margin,
+            ..candidate(&self.identity)
+        };
+        self.machine = Machine::new(me, rng.fork(), now);
+        self.machine.release_unchecked = !self.schedule.check_release;
         self.fence = None;
         self.believes = false;
         self.watching = false;

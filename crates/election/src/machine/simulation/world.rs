@@ -1,6 +1,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use evenkeel_pace::Rng;
 
@@ -26,6 +27,8 @@ pub(super) struct Schedule {
     pub(super) check_release: bool,
     /// By how much the clocks' rates differ from 1 at most.
     pub(super) drift: f64,
+    /// How long before the lease runs out the fence closes.
+    pub(super) margin: Duration,
 }
 
 impl Schedule {
@@ -33,6 +36,14 @@ impl Schedule {
         fence: true,
         check_release: true,
         drift: 0.05,
+        margin: Duration::from_secs(3),
+    };
+
+    /// Nothing is left over that could hide a mistake: clocks of one rate, and no margin.
+    pub(super) const SHARP: Self = Self {
+        drift: 0.0,
+        margin: Duration::ZERO,
+        ..Self::SAFE
     };
 }
 
@@ -120,7 +131,7 @@ impl World {
         let mut rng = Rng::seeded(seed);
         let count = 2 + rng.below(4) as usize;
         let nodes = (0..count)
-            .map(|index| Node::new(index, schedule.drift, schedule.check_release, &mut rng))
+            .map(|index| Node::new(index, schedule, &mut rng))
             .collect();
         let mut world = Self {
             schedule,
@@ -255,16 +266,14 @@ impl World {
             }
             Event::Campaign { node, life } => {
                 if self.nodes[node].life == life {
-                    let check = self.schedule.check_release;
-                    self.nodes[node].campaign(self.now, check, &mut self.rng);
+                    self.nodes[node].campaign(self.now, &mut self.rng);
                     self.reopen_watch(node);
                     self.tell(node, Input::Tick);
                 }
             }
             Event::Stop { node, length } => self.nodes[node].stopped_until = self.now + length,
             Event::Crash { node } => {
-                let check = self.schedule.check_release;
-                self.nodes[node].start(node, self.now, check, &mut self.rng);
+                self.nodes[node].start(node, self.now, &mut self.rng);
                 let (life, delay) = (self.nodes[node].life, self.rng.below(10 * SECOND));
                 self.after(delay, Event::Campaign { node, life });
             }
