@@ -1,6 +1,9 @@
 //! The client handle: what all requests share.
 
+mod body;
 mod exchange;
+mod limiter;
+mod metering;
 mod options;
 mod request;
 mod retry;
@@ -23,6 +26,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use evenkeel_meta::{ApiResource, DynamicObject, Metadata, Object, Resource};
+use evenkeel_observe::Metrics;
 use http_body_util::Full;
 use tower_service::Service;
 
@@ -50,8 +54,8 @@ pub struct Client {
 #[derive(Clone)]
 struct Shared {
     options: ClientOptions,
-    limiter: Option<Arc<exchange::Limiter>>,
-    retries: Arc<retry::Jitter>,
+    limiter: Option<Arc<limiter::Limiter>>,
+    jitter: Arc<retry::Jitter>,
 }
 
 impl Client {
@@ -61,7 +65,7 @@ impl Client {
             transport: Arc::new(transport),
             shared: Arc::new(Shared {
                 limiter: None,
-                retries: Arc::new(retry::Jitter::new(options.seed)),
+                jitter: Arc::new(retry::Jitter::new(options.seed)),
                 options,
             }),
         }
@@ -136,6 +140,12 @@ impl Client {
         self.with_options(|options| options.timeouts = timeouts)
     }
 
+    /// The same client; its requests are counted in `metrics`, under client-go's names.
+    #[must_use]
+    pub fn with_metrics(&self, metrics: &Metrics) -> Self {
+        self.with_options(|options| options.metrics = metrics.clone())
+    }
+
     /// The same client with other rules for trying again.
     #[must_use]
     pub fn with_retry(&self, retry: RetryPolicy) -> Self {
@@ -151,7 +161,7 @@ impl Client {
     pub fn with_rate_limit(&self, qps: f64, burst: u32) -> Self {
         let mut client = self.clone();
         let shared = Arc::make_mut(&mut client.shared);
-        shared.limiter = Some(Arc::new(exchange::Limiter::new(qps, burst)));
+        shared.limiter = Some(Arc::new(limiter::Limiter::new(qps, burst)));
         client
     }
 
@@ -219,11 +229,7 @@ impl Client {
         } else {
             Lane::Write
         };
-        let outgoing = Outgoing::raw(lane, request);
-        let response = self.exchange(&outgoing).await?;
-        let (head, body) = response.into_parts();
-        let body = self.read_whole(&outgoing, body).await?;
-        Ok(http::Response::from_parts(head, body))
+        self.fetch(&Outgoing::raw(lane, request)).await
     }
 }
 

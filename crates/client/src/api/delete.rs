@@ -32,12 +32,11 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let request = self
             .write_request(Method::DELETE, target, self.subject("delete", name))
             .body("application/json", encode(options)?);
-        let body = self.client.exchange(&request).await?.into_body();
-        let body = self.client.read_whole(&request, body).await?;
-        if is_status(&body) {
-            decode(&body, &request.subject).map(Deleted::Status)
+        let answer = self.client.fetch(&request).await?;
+        if is_status(answer.body()) {
+            decode(answer.body(), &request.subject).map(Deleted::Status)
         } else {
-            decode(&body, &request.subject).map(Deleted::Object)
+            decode(answer.body(), &request.subject).map(Deleted::Object)
         }
     }
 
@@ -60,8 +59,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let request = self
             .write_request(Method::DELETE, target, subject)
             .body("application/json", encode(options)?);
-        let body = self.client.exchange(&request).await?.into_body();
-        self.client.read_whole(&request, body).await?;
+        self.client.fetch(&request).await?;
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-use evenkeel_meta::Object;
+use evenkeel_meta::{MetaView, Object};
 use http::Method;
 use serde::de::DeserializeOwned;
 
@@ -92,7 +92,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let subject = self.subject("list", "");
         let request = Outgoing::new(Lane::List, Method::GET, target.finish(), subject)
             .accept(self.view.accept_list());
-        let response = self.client.exchange(&request).await?;
+        let response = self.client.open(&request).await?;
         let idle = self.client.options().timeouts.body_idle;
         Ok(PageStream::new(
             idle_limited(response.into_body(), idle),
@@ -114,7 +114,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let subject = self.subject("watch", "");
         let request = Outgoing::new(Lane::Watch, Method::GET, target.finish(), subject)
             .accept(self.view.accept());
-        let response = self.client.exchange(&request).await?;
+        let response = self.client.open(&request).await?;
         let timeouts = &self.client.options().timeouts;
         // Servers that choose themselves take an hour at most.
         let lasting = options
@@ -129,9 +129,15 @@ impl<K: Object + DeserializeOwned> Api<K> {
     }
 
     pub(super) async fn send_for_object(&self, request: &Outgoing) -> Result<K> {
-        let body = self.client.exchange(request).await?.into_body();
-        let body = self.client.read_whole(request, body).await?;
-        decode(&body, &request.subject)
+        let answer = self.client.fetch(request).await?;
+        let object: K = decode(answer.body(), &request.subject)?;
+        // A type that asks for no field also decodes from a failure.
+        if object.metadata().name().is_empty()
+            && let Some(status) = crate::client::failure(answer.body())
+        {
+            return Err(status.into());
+        }
+        Ok(object)
     }
 }
 

@@ -130,8 +130,7 @@ impl<T: DeserializeOwned> Subresource<T> {
     }
 
     async fn send(&self, request: &Outgoing) -> Result<T> {
-        let body = self.api.client.exchange(request).await?.into_body();
-        let body = self.api.client.read_whole(request, body).await?;
-        decode(&body, &request.subject)
+        let answer = self.api.client.fetch(request).await?;
+        decode(answer.body(), &request.subject)
     }
 }

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use evenkeel_observe::Metrics;
 use http::Uri;
 
 use super::RetryPolicy;
@@ -24,6 +25,8 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// When to try again.
     pub retry: RetryPolicy,
+    /// Where requests are counted.
+    pub metrics: Metrics,
     /// The largest event that a watch takes, in bytes. Default 16 MiB.
     pub largest_event: usize,
     /// Seeds the jitter of retries.
@@ -44,7 +47,8 @@ pub struct Timeouts {
     pub body_idle: Duration,
     /// How much longer than its own timeout a watch may be silent. Default 30 s.
     pub watch_grace: Duration,
-    /// A bound for one request with all its tries and waits; watches are exempt. Default: none.
+    /// A bound for one request with all its tries and waits. Watches are exempt, and a list
+    /// only has to begin within it. Default: none.
     pub total: Option<Duration>,
 }
 
@@ -96,6 +100,7 @@ impl ClientOptions {
             field_manager: None,
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
+            metrics: Metrics::none(),
             largest_event: 16 << 20,
             seed: 0,
         }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
-use evenkeel_meta::{Reason, Status};
+use evenkeel_meta::{Reason, Resource, Status};
+use evenkeel_observe::{MemorySink, Metrics};
 use http::Method;
 use tokio::time::Instant;
 
@@ -233,6 +234,46 @@ async fn rc7_the_total_bound_covers_all_tries_and_spares_watches() {
         .await
         .unwrap_err();
     assert!(error.status().is_some());
+    let silent = Scripted::new(|_, _| Answer::ok("{").then_silent());
+    let client = silent.client().with_timeouts(client.options().timeouts);
+    let start = Instant::now();
+    assert!(pods(&client).get("a").await.unwrap_err().is_timeout());
+    assert_eq!(start.elapsed(), Duration::from_millis(2500), "and the body");
+}
+
+#[tokio::test(start_paused = true)]
+async fn m2_requests_are_counted() {
+    let server = Scripted::new(|nth, seen| match nth {
+        0 => Answer::new(429).header("retry-after", "1"),
+        1 => Answer::failed(TransportErrorKind::Closed),
+        _ if seen.target.contains("watch") => Answer::ok(""),
+        _ => Answer::ok(POD),
+    });
+    let sink = MemorySink::new();
+    let client = server
+        .client()
+        .with_metrics(&Metrics::new(sink.clone()))
+        .with_rate_limit(1.0, 10);
+    pods(&client).get("a").await.unwrap();
+    assert!(pods(&client).watch(&WatchOptions::default()).await.is_ok());
+    let host = "in-process";
+    let requests = |code| sink.value("rest_client_requests_total", &[code, "GET", host]);
+    assert_eq!(requests("429"), Some(1.0));
+    assert_eq!(requests("<error>"), Some(1.0));
+    assert_eq!(requests("200"), Some(2.0), "the watch counts as a GET");
+    let retries = |code| sink.value("rest_client_request_retries_total", &[code, "GET", host]);
+    assert_eq!(
+        (retries("429"), retries("<error>"), retries("200")),
+        (None, Some(1.0), Some(1.0))
+    );
+    let count = |name| sink.histogram_snapshot(name, &["GET", host]).unwrap().count;
+    assert_eq!(
+        count("rest_client_request_duration_seconds"),
+        1,
+        "none for the watch"
+    );
+    assert_eq!(count("rest_client_rate_limiter_duration_seconds"), 3);
+    assert_eq!(count("rest_client_request_size_bytes"), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -319,9 +360,16 @@ async fn rc9_details_of_foreign_bodies() {
 #[tokio::test(start_paused = true)]
 async fn rc9_a_failure_with_code_200_is_an_error() {
     let body = with_kind(&Status::internal("odd")).to_string();
-    let list = body.clone();
+    let (list, metadata) = (body.clone(), body.clone());
     let server = Scripted::new(move |_, _| Answer::ok(body.clone()));
     assert_eq!(get(&server).await.unwrap_err().status().unwrap().code, 500);
+    let server = Scripted::new(move |_, _| Answer::ok(metadata.clone()));
+    let any = server
+        .client()
+        .metadata(Pod::api_resource(), Some("ns"))
+        .get("a")
+        .await;
+    assert_eq!(any.unwrap_err().status().unwrap().code, 500);
     let server = Scripted::new(move |_, _| Answer::ok(list.clone()));
     let error = pods(&server.client()).list(&ListOptions::default()).await;
     assert_eq!(error.unwrap_err().status().unwrap().code, 500);

@@ -79,25 +79,21 @@ impl Client {
             "" => format!("/api/{}", wanted.version),
             group => format!("/apis/{group}/{}", wanted.version),
         };
-        let body = self.ask_plain(&path).await?;
-        let list: ResourceList = read(&path, &body)?;
+        let list: ResourceList = match self.ask(&path, PLAIN).await? {
+            Answer::Plain(body) => read(&path, &body)?,
+            Answer::Aggregated(_) => {
+                let what = format!("the answer to request {path}");
+                return Err(DecodeError::new(what, "it is aggregated").into());
+            }
+        };
         Ok(list.found(&wanted.group, &wanted.version, wanted.preferred))
-    }
-
-    async fn ask_plain(&self, path: &str) -> Result<bytes::Bytes> {
-        let subject = Subject::path(path);
-        let request =
-            Outgoing::new(Lane::List, Method::GET, path.to_owned(), subject).accept(PLAIN);
-        let body = self.exchange(&request).await?.into_body();
-        self.read_whole(&request, body).await
     }
 
     async fn ask(&self, path: &str, accept: HeaderValue) -> Result<Answer> {
         let subject = Subject::path(path);
         let request =
             Outgoing::new(Lane::List, Method::GET, path.to_owned(), subject).accept(accept);
-        let (head, body) = self.exchange(&request).await?.into_parts();
-        let body = self.read_whole(&request, body).await?;
+        let (head, body) = self.fetch(&request).await?.into_parts();
         // The type of the answer tells the form, not the status.
         let is_aggregated = head
             .headers
