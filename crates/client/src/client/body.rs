@@ -14,7 +14,7 @@ const LARGEST_ERROR_BODY: usize = 1 << 20;
 pub(super) async fn read_whole(
     body: ByteStream,
     idle: std::time::Duration,
-    subject: &dyn std::fmt::Display,
+    subject: &(dyn std::fmt::Display + Sync),
 ) -> Result<Bytes> {
     let named = |error: TransportError| error.during(&subject.to_string());
     let mut body = idle_limited(body, idle);

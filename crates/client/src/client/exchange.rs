@@ -110,7 +110,12 @@ impl Client {
         }
     }
 
-    async fn pause(&self, outgoing: &Outgoing, wait: Duration, cause: &dyn std::fmt::Display) {
+    async fn pause(
+        &self,
+        outgoing: &Outgoing,
+        wait: Duration,
+        cause: &(dyn std::fmt::Display + Sync),
+    ) {
         let wait = self.shared.jitter.spread(wait);
         tracing::debug!(request = %outgoing.subject, ?wait, %cause, "trying again");
         tokio::time::sleep(wait).await;
