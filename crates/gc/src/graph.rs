@@ -133,6 +133,8 @@ pub struct Size {
     pub observed: usize,
     /// UIDs that only references name.
     pub virtual_nodes: usize,
+    /// Owners that are gone, remembered for dependents that are to be kept should they show up.
+    pub remembered: usize,
     /// Owner references.
     pub references: usize,
     /// Different identities that references give to owners.
@@ -212,15 +214,20 @@ impl Graph {
     /// How large the graph is. Walks all nodes.
     #[must_use]
     pub fn size(&self) -> Size {
-        let (mut observed, mut names) = (0, 0);
+        let (mut observed, mut remembered, mut names) = (0, 0, 0);
         for index in self.nodes.indices() {
             let node = &self.nodes[index];
-            observed += usize::from(node.is_observed());
             names += node.name.len();
+            if node.is_observed() {
+                observed += 1;
+            } else if node.first_claim == NONE {
+                remembered += 1;
+            }
         }
         Size {
             observed,
-            virtual_nodes: self.nodes.len() - observed,
+            virtual_nodes: self.nodes.len() - observed - remembered,
+            remembered,
             references: self.edges.len(),
             claims: self.claims.len(),
             node_bytes: self.nodes.allocated() + self.by_uid.allocation_size() + names,

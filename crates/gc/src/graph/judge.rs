@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 
 use super::Graph;
 use super::arena::NONE;
-use super::node::{Flags, Verdict};
+use super::node::{Claim, Flags, Node, Verdict};
 
 /// How one reference counts (G31).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,11 @@ impl Graph {
             return Standing::Solid;
         }
         match claim.verdict {
-            Verdict::Absent if owner.flags.has(Flags::RELEASED) => Standing::Released,
+            Verdict::Absent
+                if owner.flags.has(Flags::RELEASED) && self.may_be_identity_of(index) =>
+            {
+                Standing::Released
+            }
             Verdict::Unverified | Verdict::Unanswered => Standing::Unknown,
             Verdict::Absent => Standing::Dangling,
             Verdict::Alive => Standing::Solid,
@@ -201,10 +205,22 @@ impl Graph {
     pub(super) fn is_identity_of(&self, index: u32) -> bool {
         let claim = &self.claims[index];
         let owner = &self.nodes[claim.owner];
-        owner.kind == claim.kind
-            && (owner.namespace == claim.namespace || owner.namespace == NONE)
-            && owner.name == claim.name
+        owner.kind == claim.kind && is_place_of(claim, owner)
     }
+
+    /// The same, in whatever version the kind is written: nobody can look up any more whether
+    /// an object that is gone was served under it.
+    fn may_be_identity_of(&self, index: u32) -> bool {
+        let claim = &self.claims[index];
+        let owner = &self.nodes[claim.owner];
+        owner.kind != NONE
+            && self.kinds[owner.kind].kind == self.kinds[claim.kind].kind
+            && is_place_of(claim, owner)
+    }
+}
+
+fn is_place_of(claim: &Claim, owner: &Node) -> bool {
+    (owner.namespace == claim.namespace || owner.namespace == NONE) && owner.name == claim.name
 }
 
 /// Which standings a node's references have.

@@ -323,12 +323,13 @@ impl World {
     }
 
     /// What has to be the same in the end: which objects stay, and by which references. Not the
-    /// versions, nor what blocks whom, nor whether a reference that holds nothing has been
-    /// cleared away yet.
+    /// versions, nor what blocks whom, nor whether a reference to what is gone or going has been
+    /// cleared away.
     pub(crate) fn describe(&self) -> BTreeMap<Uid, String> {
         let line = |stored: &Stored| {
             let holds = |owner: &&Reference| {
-                !matches!(self.find(stored, owner), Found::Absent | Found::Waiting)
+                let going = self.get(owner.uid).is_some_and(|owner| owner.terminating);
+                !going && self.find(stored, owner) == Found::Solid
             };
             let owner =
                 |owner: &Reference| format!("{:?}/{}#{}", owner.kind, owner.name, owner.uid);

@@ -21,7 +21,7 @@ pub(crate) fn collect(world: &mut World, bias: Bias) {
     loop {
         let steps: &[fn(&mut World) -> bool] = match bias {
             Bias::Goes => &[
-                release,
+                |world| release(world, &[Found::Solid, Found::Waiting, Found::Unserved]),
                 |world| judge_dependents(world, &Judge::strict(true)),
                 finish_foreground,
                 |world| judge_dependents(world, &Judge::strict(false)),
@@ -30,7 +30,7 @@ pub(crate) fn collect(world: &mut World, bias: Bias) {
                 give_up_waiting,
                 |world| judge_dependents(world, &Judge::reluctant(false)),
                 |world| judge_dependents(world, &Judge::reluctant(true)),
-                release,
+                |world| release(world, &[Found::Solid, Found::Waiting]),
                 finish_foreground,
             ],
         };
@@ -61,7 +61,7 @@ fn visible(world: &World) -> Vec<Uid> {
         .collect()
 }
 
-fn release(world: &mut World) -> bool {
+fn release(world: &mut World, released: &[Found]) -> bool {
     let mut changed = false;
     for owner in visible(world) {
         if !world.get(owner).is_some_and(Stored::is_orphaning) {
@@ -73,7 +73,7 @@ fn release(world: &mut World) -> bool {
             };
             let keep = |reference: &Reference| {
                 let found = world.find(&stored, reference);
-                reference.uid != owner || !matches!(found, Found::Solid | Found::Waiting)
+                reference.uid != owner || !released.contains(&found)
             };
             let owners = stored
                 .owners

@@ -1,0 +1,11 @@
+//! The collector against the embedded API server, in virtual time: what users see, and which
+//! requests it costs.
+
+mod background;
+mod cluster;
+mod faults;
+mod foreground;
+mod identities;
+mod lifecycle;
+mod orphan;
+mod requests;
