@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evenkeel::Manager;
 use evenkeel_events::Recorder;
+use evenkeel_gc::GarbageCollector;
 use evenkeel_store::AddIndexError;
 
 use crate::{Name, Selection, Setup, deployment, namespace, replicaset, serviceaccount};
@@ -85,7 +86,23 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
                     options.serviceaccount_workers,
                 ));
             }
-            Name::GarbageCollector => {}
+            Name::GarbageCollector => {
+                let (reporter, metrics, workers) =
+                    (reporter(name), setup.metrics.clone(), options.gc_workers);
+                // Its informers are its own and end with the term: a standby has no use for the
+                // metadata of everything.
+                manager.run_leading(name.as_str(), move |term| {
+                    let collector = GarbageCollector::builder(term.client)
+                        .recorder(&reporter)
+                        .metrics(metrics.clone())
+                        .concurrency(workers)
+                        .build();
+                    async move {
+                        collector.run(term.stop).await;
+                        Ok(())
+                    }
+                });
+            }
         }
     }
     manager.run_always("events", move |term| {

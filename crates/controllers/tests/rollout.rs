@@ -130,9 +130,9 @@ async fn a_deployment_gets_its_pods_and_an_update_replaces_them() {
     eventually("only new pods are left", || async {
         let pods = pods.list(&Default::default()).await.unwrap().items;
         pods.len() == 5
-            && pods
-                .iter()
-                .all(|pod| pod.spec.as_ref().unwrap().containers[0].image.as_deref() == Some("img:2"))
+            && pods.iter().all(|pod| {
+                pod.spec.as_ref().unwrap().containers[0].image.as_deref() == Some("img:2")
+            })
     })
     .await;
     let web = api.get("web").await.unwrap();
