@@ -1,0 +1,66 @@
+//! An embedded server in process, with an informer of ConfigMaps.
+
+use std::time::Duration;
+
+use evenkeel::client::{Client, WriteOptions};
+use evenkeel::store::{Informer, InformerOptions, Informers};
+use evenkeel::{Controller, Term};
+use evenkeel_apiserver::Server;
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio_util::sync::CancellationToken;
+
+pub struct Plane {
+    pub server: Server,
+    pub client: Client,
+    pub maps: Informer<ConfigMap>,
+    informers: Informers,
+}
+
+impl Plane {
+    pub fn start() -> Self {
+        let server = Server::new();
+        let client = Client::from_service(server.clone());
+        let informers = Informers::new(client.clone());
+        let maps = informers.typed(InformerOptions::default().namespace("default"));
+        informers.start();
+        Self {
+            server,
+            client,
+            maps,
+            informers,
+        }
+    }
+
+    pub fn term(&self, stop: CancellationToken) -> Term {
+        Term {
+            client: self.client.clone(),
+            stop,
+            grace: Duration::from_secs(1),
+        }
+    }
+
+    pub fn run(
+        &self,
+        controller: Controller,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + use<> {
+        let term = self.term(stop);
+        async move { controller.run(term).await.unwrap() }
+    }
+
+    pub async fn create(&self, map: &ConfigMap) {
+        let api = self.client.namespaced::<ConfigMap>("default");
+        api.create(map, &WriteOptions::default()).await.unwrap();
+    }
+
+    pub async fn stop(self) {
+        self.informers.shutdown().await;
+    }
+}
+
+pub fn config_map(name: &str) -> ConfigMap {
+    let mut map = ConfigMap::default();
+    map.metadata.name = Some(name.to_owned());
+    map.metadata.namespace = Some("default".to_owned());
+    map
+}
