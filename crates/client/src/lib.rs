@@ -102,7 +102,8 @@
 //!
 //! A list is decoded item by item as its bytes arrive, so its text is never in memory as a
 //! whole; [`Api::stream_page`] hands the items out one by one. A watch event is decoded once,
-//! in the buffer that it arrived in. The type parameter decides what is decoded:
+//! in the buffer that it arrived in. Objects that a reader has already, or does not want, can
+//! be dropped at the sight of their [`Identity`], before anything is allocated for them. The type parameter decides what is decoded:
 //! [`Client::metadata`] and [`Client::projected`] cost what their fields cost.
 //!
 //! # Features
@@ -126,11 +127,11 @@ mod config;
 mod credentials;
 mod discovery;
 mod error;
+mod identity;
 mod json;
 mod list;
 mod options;
 mod patch;
-mod peek;
 mod query;
 #[cfg(test)]
 mod testing;
@@ -145,6 +146,7 @@ pub use discovery::{DiscoveredResource, DiscoveredSubresource, Discovery, Discov
 pub use error::{
     CredentialError, DecodeError, EncodeError, Error, RequestError, Result, WatchError,
 };
+pub use identity::Identity;
 pub use list::{List, Page, PageInfo, PageItem, PageStream, Undecodable};
 pub use options::{
     DEFAULT_PAGE_SIZE, FieldValidation, ListOptions, PatchOptions, VersionMatch, WatchOptions,

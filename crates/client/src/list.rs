@@ -11,10 +11,11 @@ pub(crate) use self::pager::Pager;
 
 use std::sync::Arc;
 
-use evenkeel_meta::{Metadata, ResourceVersion};
+use evenkeel_meta::{ApiResource, MetaView, Metadata, ResourceVersion};
 use serde::Deserialize;
 
 use crate::error::DecodeError;
+use crate::identity::Identity;
 
 /// All objects of a list, whatever number of pages it took.
 #[derive(Clone, Debug)]
@@ -64,6 +65,23 @@ pub struct Undecodable {
     pub metadata: Arc<Metadata>,
     /// What is wrong with it.
     pub error: DecodeError,
+}
+
+impl Undecodable {
+    /// Describes an object that failed to decode with `error`.
+    pub(crate) fn new(object: &[u8], resource: &ApiResource, error: &serde_json::Error) -> Self {
+        let metadata: Metadata = serde_json::from_slice(object).unwrap_or_else(|_| {
+            let identity = Identity::read(object).unwrap_or_default();
+            Metadata {
+                metadata: identity.to_meta(),
+            }
+        });
+        let what = format!("{resource} {:?}", metadata.metadata.key().to_string());
+        Self {
+            metadata: Arc::new(metadata),
+            error: DecodeError::new(what, error),
+        }
+    }
 }
 
 impl<K> Default for List<K> {

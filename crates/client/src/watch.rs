@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use self::decoder::{Decoder, Fault};
 use crate::client::IdleLimited;
 use crate::error::{DecodeError, WatchError};
+use crate::identity::Identity;
 
 /// One thing that a watch reports.
 #[derive(Clone, Debug)]
@@ -91,6 +92,18 @@ impl<K: DeserializeOwned> WatchStream<K> {
             resource,
             adopt,
         }
+    }
+
+    /// Asks `keep` about each changed object before it is decoded, and leaves out the events
+    /// that it does not want. Objects whose identity cannot be read ahead are kept, and so
+    /// are bookmarks and errors.
+    #[must_use]
+    pub fn keep_if(
+        mut self,
+        keep: impl FnMut(Change, &Identity<'_>) -> bool + Send + 'static,
+    ) -> Self {
+        self.decoder.keep_if(Box::new(keep));
+        self
     }
 
     fn fault(&self, fault: Fault) -> WatchError {

@@ -58,6 +58,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let subject = self.subject("delete collection of", "");
         let request = self
             .write_request(Method::DELETE, target, subject)
+            .accept(self.view.accept_list())
             .body("application/json", encode(options)?);
         self.client.fetch(&request).await?;
         Ok(())

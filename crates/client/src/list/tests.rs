@@ -1,10 +1,11 @@
 use std::time::Duration;
 
+use evenkeel_meta::{ApiResource, Meta, Scope};
 use futures_util::StreamExt;
 
 use crate::testing::{Answer, Pod, Scripted};
 use crate::transport::TransportErrorKind;
-use crate::{Error, List, ListOptions, PageItem};
+use crate::{Error, List, ListOptions, PageItem, Undecodable};
 
 /// A list as Go writes custom resources: the metadata comes last.
 const SORTED: &str = r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a"}},
@@ -186,4 +187,37 @@ async fn p4_a_list_that_never_answers_can_be_dropped() {
     let limit = Duration::from_millis(1);
     let outcome = tokio::time::timeout(limit, pods.list(&ListOptions::default())).await;
     assert!(outcome.is_err());
+}
+
+#[tokio::test]
+async fn what_is_not_wanted_is_not_decoded() {
+    let body = r#"{"items":[{"metadata":{"name":"a","resourceVersion":"1"}},
+        {"metadata":{"name":"b","resourceVersion":"2"},"spec":"would not decode"},
+        {"metadata":{"name":"c","resourceVersion":"3"}}, 3],"metadata":{}}"#;
+    let server = Scripted::new(move |_, _| Answer::ok(body));
+    let pods = server.client().all::<Pod>();
+    let page = pods.stream_page(&ListOptions::default()).await.unwrap();
+    let page = page.keep_if(|identity| identity.resource_version != Some("2"));
+    let page = page.collect_page().await.unwrap();
+    let names: Vec<_> = page.items.iter().map(|pod| &*pod.metadata.name).collect();
+    assert_eq!(names, ["a", "c"]);
+    assert_eq!(page.undecodable.len(), 1, "only the one without identity");
+}
+
+#[test]
+fn kube_rs_d4_the_identity_survives_broken_metadata() {
+    let read = |text: &str| {
+        let pods = ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced);
+        let error = serde_json::from_str::<u8>("{}").unwrap_err();
+        Undecodable::new(text.as_bytes(), &pods, &error)
+    };
+    let broken = read(
+        r#"{"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":[1]},"spec":3}"#,
+    );
+    assert_eq!(broken.metadata.metadata.resource_version, Some(7.into()));
+    let text = broken.error.to_string();
+    assert!(text.starts_with(r#"cannot decode pods "ns/a": "#), "{text}");
+    let labelled = read(r#"{"metadata":{"name":"a","labels":{"x":"y"}},"spec":3}"#);
+    assert_eq!(labelled.metadata.metadata.labels["x"], "y");
+    assert_eq!(read("3").metadata.metadata, Meta::default());
 }

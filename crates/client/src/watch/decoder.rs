@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 
 use super::{Change, WatchEvent};
 use crate::error::DecodeError;
+use crate::identity::Identity;
 use crate::json::ValueEnd;
-use crate::peek;
+use crate::list::Undecodable;
 
 /// Cuts the bytes of a watch into events and decodes them. Knows no network.
 ///
@@ -23,7 +24,10 @@ pub(super) struct Decoder {
     value: ValueEnd,
     seen: usize,
     largest_event: usize,
+    keep: Option<Box<Keep>>,
 }
+
+pub(super) type Keep = dyn FnMut(Change, &Identity<'_>) -> bool + Send;
 
 /// Why a stream cannot go on.
 #[derive(Debug)]
@@ -39,7 +43,12 @@ impl Decoder {
             value: ValueEnd::default(),
             seen: 0,
             largest_event,
+            keep: None,
         }
+    }
+
+    pub(super) fn keep_if(&mut self, keep: Box<Keep>) {
+        self.keep = Some(keep);
     }
 
     pub(super) fn push(&mut self, chunk: &[u8]) {
@@ -52,6 +61,7 @@ impl Decoder {
         resource: &ApiResource,
         adopt: fn(&mut K, &ApiResource),
     ) -> Result<Option<WatchEvent<K>>, Fault> {
+        while self.skip_unwanted()? {}
         if self.seen == 0
             && let Some(end) = memchr(b'\n', &self.buffer)
             && let Some((kind, object)) = usual_form(&self.buffer[..end])
@@ -67,6 +77,30 @@ impl Decoder {
         let event = exact(&self.buffer[..end], resource, adopt).map_err(Fault::Malformed)?;
         self.consume(end);
         Ok(Some(event))
+    }
+
+    /// Drops the next event if it is there and not wanted.
+    fn skip_unwanted(&mut self) -> Result<bool, Fault> {
+        if self.keep.is_none() {
+            return Ok(false);
+        }
+        // Nothing may be dropped on the strength of a guess about where it ends.
+        let Some(end) = self.value_end()? else {
+            return Ok(false);
+        };
+        let wanted = match (&mut self.keep, usual_form(self.buffer[..end].trim_ascii())) {
+            (Some(keep), Some((Kind::Change(change), object))) => {
+                Identity::read(object).is_none_or(|identity| keep(change, &identity))
+            }
+            _ => true,
+        };
+        if wanted {
+            self.value = ValueEnd::default();
+            self.seen = 0;
+        } else {
+            self.consume(end);
+        }
+        Ok(!wanted)
     }
 
     fn value_end(&mut self) -> Result<Option<usize>, Fault> {
@@ -182,7 +216,7 @@ fn exact<K: DeserializeOwned>(
             Ok(event)
         }
         (Err(error), Kind::Change(change)) => {
-            let object = peek::undecodable(object, resource, &error);
+            let object = Undecodable::new(object, resource, &error);
             Ok(WatchEvent::Undecodable {
                 change,
                 metadata: object.metadata,

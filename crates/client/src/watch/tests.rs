@@ -238,3 +238,20 @@ async fn metadata_of_any_object() {
     assert_eq!(names, ["a", "b", "a"]);
     assert_ne!(Change::Added, Change::Deleted);
 }
+
+#[tokio::test]
+async fn what_is_not_wanted_is_not_decoded() {
+    let bad = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"no\"},\"spec\":3}}\n";
+    let text = format!("{bad}{EVENTS}{bad}");
+    for cut in 0..=text.len() {
+        let (head, tail) = (text[..cut].to_owned(), text[cut..].to_owned());
+        let server = Scripted::new(move |_, _| Answer::ok(head.clone()).chunk(tail.clone()));
+        let pods = server.client().all::<Pod>();
+        let watch = pods.watch(&WatchOptions::default()).await.unwrap();
+        let watch = watch.keep_if(|change, identity| {
+            identity.name != "no" && (change, identity.name) != (Change::Deleted, "a")
+        });
+        let events: Vec<_> = watch.map(|event| describe(&event)).collect().await;
+        assert_eq!(events, ["+a", "~b", "=9"], "cut at {cut}");
+    }
+}
