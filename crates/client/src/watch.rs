@@ -120,12 +120,17 @@ impl<K: DeserializeOwned> Stream for WatchStream<K> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+        // Decoding is work: the task's other duties get their turn between events.
+        let turn = ready!(tokio::task::coop::poll_proceed(cx));
         loop {
             let Some(body) = &mut this.body else {
                 return Poll::Ready(None);
             };
             match this.decoder.next(&this.resource, this.adopt) {
-                Ok(Some(event)) => return Poll::Ready(Some(Ok(event))),
+                Ok(Some(event)) => {
+                    turn.made_progress();
+                    return Poll::Ready(Some(Ok(event)));
+                }
                 Ok(None) => {}
                 Err(fault) => {
                     this.body = None;

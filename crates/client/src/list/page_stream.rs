@@ -140,13 +140,18 @@ impl<K: DeserializeOwned> Stream for PageStream<K> {
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
+        // Decoding is work: the task's other duties get their turn between objects.
+        let turn = ready!(tokio::task::coop::poll_proceed(cx));
         loop {
             if this.body.is_none() {
                 return Poll::Ready(None);
             }
             match this.decoder.step() {
                 Ok(Step::Item(end)) => match this.decode(end) {
-                    Some(item) => return Poll::Ready(Some(Ok(item))),
+                    Some(item) => {
+                        turn.made_progress();
+                        return Poll::Ready(Some(Ok(item)));
+                    }
                     None => continue,
                 },
                 Ok(Step::End) => return Poll::Ready(Some(this.finish())),

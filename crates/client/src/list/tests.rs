@@ -1,3 +1,5 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use evenkeel_meta::{ApiResource, Meta, Scope};
@@ -220,4 +222,23 @@ fn kube_rs_d4_the_identity_survives_broken_metadata() {
     let labelled = read(r#"{"metadata":{"name":"a","labels":{"x":"y"}},"spec":3}"#);
     assert_eq!(labelled.metadata.metadata.labels["x"], "y");
     assert_eq!(read("3").metadata.metadata, Meta::default());
+}
+
+#[tokio::test]
+async fn decoding_a_large_page_lets_other_tasks_run() {
+    let items = vec![r#"{"metadata":{"name":"a"}}"#; 10_000].join(",");
+    let server = Scripted::new(move |_, _| Answer::ok(format!("{{\"items\":[{items}]}}")));
+    let turns = Arc::new(AtomicUsize::new(0));
+    let counter = turns.clone();
+    let other = tokio::spawn(async move {
+        loop {
+            counter.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+        }
+    });
+    let pods = server.client().all::<Pod>();
+    let page = pods.list_page(&ListOptions::default()).await.unwrap();
+    other.abort();
+    assert_eq!(page.items.len(), 10_000);
+    assert!(turns.load(Ordering::Relaxed) > 50, "{turns:?}");
 }
