@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_election::{Announcement, BuildError, Elector, FenceCell, FencedTransport, Timing};
+use evenkeel_election::{
+    Announcement, BuildError, Clock, Elector, FenceCell, FencedTransport, Timing,
+};
 use evenkeel_store::Informers;
 
 use super::group::Works;
@@ -34,6 +36,9 @@ pub struct Election {
     pub timing: Timing,
     /// The client for the Lease alone, so that renewals compete with nothing; `None` takes the Manager's.
     pub client: Option<Client>,
+    /// The clock that the fence is measured on; `None` takes the one since boot, which runs
+    /// through suspend. Tests that pause time give tokio's.
+    pub clock: Option<Clock>,
     /// Told when this process becomes leader or stops leading, to write an event.
     pub announce: Option<Box<dyn Fn(Announcement) + Send + Sync>>,
 }
@@ -47,6 +52,7 @@ impl Election {
             identity: None,
             timing: Timing::default(),
             client: None,
+            clock: None,
             announce: None,
         }
     }
@@ -134,6 +140,9 @@ impl Builder {
                     .fence(cell.clone());
                 if let Some(identity) = election.identity {
                     builder = builder.identity(identity);
+                }
+                if let Some(clock) = election.clock {
+                    builder = builder.clock(clock);
                 }
                 if let Some(announce) = election.announce {
                     builder = builder.announce(announce);
