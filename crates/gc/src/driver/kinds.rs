@@ -5,10 +5,13 @@ use evenkeel_meta::{ApiResource, GroupResource};
 use hashbrown::{HashMap, HashSet};
 use parking_lot::RwLock;
 
+/// `apiVersion` and `kind`, as objects and references write them.
+type KindKey = (Box<str>, Box<str>);
+
 /// Under which path each kind is served, in every version, as discovery last told.
 #[derive(Debug, Default)]
 pub(crate) struct Kinds {
-    served: RwLock<HashMap<(Box<str>, Box<str>), Arc<ApiResource>>>,
+    served: RwLock<HashMap<KindKey, Arc<ApiResource>>>,
     /// Resources that refused a strategic merge patch, as custom resources do.
     merge_only: RwLock<HashSet<GroupResource>>,
 }

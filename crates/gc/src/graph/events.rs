@@ -68,18 +68,26 @@ impl Graph {
     }
 
     fn show<M: MetaView>(&mut self, index: u32, kind: KindId, version: ResourceVersion, meta: &M) {
+        let references = self.hash_references(meta);
         let shown_anew = self.identify(index, kind, meta);
         let node = &mut self.nodes[index];
         let was_waiting = node.is_deleting_dependents();
+        let was_sent = node.flags.has(Flags::DELETE_SENT);
         if version != node.version {
             node.flags.clear(Flags::DELETE_SENT);
             node.version = version;
         }
-        node.flags.replace(Flags::FROM_OBJECT, flags_of(meta));
+        let flags_changed = node.flags.take_over(flags_of(meta));
         node.flags.set(Flags::OBSERVED);
         node.flags.clear(Flags::GONE);
         let waiting_changed = was_waiting != node.is_deleting_dependents();
-        if !self.references_are(index, meta) {
+        let references_changed = node.references != references;
+        if !(shown_anew || flags_changed || references_changed || was_sent) {
+            // As most events: nothing that a judgement depends on.
+            return;
+        }
+        if references_changed {
+            node.references = references;
             self.relink(index, meta);
             self.report_misplaced_references(index);
         }
@@ -91,32 +99,24 @@ impl Graph {
         self.touch(index);
     }
 
-    /// Takes the identity over; says whether claims have to be compared with it anew.
+    /// Takes the identity over; says whether claims have to be compared with it anew. Under one
+    /// UID only the version of the kind can change: a CRD may prefer another one.
     fn identify<M: MetaView>(&mut self, index: u32, kind: KindId, meta: &M) -> bool {
         let node = &self.nodes[index];
-        let same_kind = node.kind == kind.0;
-        let same_place = same_kind && *node.name == *meta.name() && {
-            let known = match node.namespace {
-                NONE => None,
-                symbol => Some(&*self.namespaces[symbol]),
-            };
-            known == meta.namespace()
-        };
-        let was_observed = node.is_observed();
-        if !same_kind {
-            self.kinds.share(kind.0);
-            let old = std::mem::replace(&mut self.nodes[index].kind, kind.0);
-            if old != NONE {
-                self.kinds.release(old);
-            }
+        if node.kind == kind.0 {
+            return !node.is_observed();
         }
-        if !same_place {
-            let namespace = self.acquire_namespace(meta.namespace());
-            let old = std::mem::replace(&mut self.nodes[index].namespace, namespace);
-            self.release_namespace(old);
-            self.nodes[index].name = meta.name().into();
+        self.kinds.share(kind.0);
+        let namespace = self.acquire_namespace(meta.namespace());
+        let node = &mut self.nodes[index];
+        node.name = meta.name().into();
+        let old_kind = std::mem::replace(&mut node.kind, kind.0);
+        let old_namespace = std::mem::replace(&mut node.namespace, namespace);
+        if old_kind != NONE {
+            self.kinds.release(old_kind);
         }
-        !(was_observed && same_place)
+        self.release_namespace(old_namespace);
+        true
     }
 
     /// The server said that the object of this UID is gone: a DELETED event (G20).
@@ -167,8 +167,9 @@ impl Graph {
         }
         // While it still counts as observed: an object may own itself, and its last reference
         // must not take the node along.
-        let references = std::mem::replace(&mut self.nodes[index].first_edge, NONE);
-        self.unlink_all(references);
+        let edges = std::mem::replace(&mut self.nodes[index].first_edge, NONE);
+        self.nodes[index].references = 0;
+        self.unlink_all(edges);
         let flags = &mut self.nodes[index].flags;
         flags.clear(Flags::OBSERVED | Flags::WRITTEN);
         if change == Change::Gone {

@@ -1,6 +1,6 @@
 //! References as edges, grouped into claims; nodes come and go with them.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use evenkeel_meta::{MetaView, OwnerView, Scope};
 
@@ -27,26 +27,18 @@ impl Graph {
         self.unlink_all(old);
     }
 
-    pub(super) fn references_are<M: MetaView>(&self, dependent: u32, meta: &M) -> bool {
-        let mut edges = self.references(dependent);
-        let same = |reference: OwnerView<'_>| {
-            edges
-                .next()
-                .is_some_and(|edge| self.is_reference(edge, &reference))
-        };
-        meta.owners().all(same) && edges.next().is_none()
-    }
-
-    fn is_reference(&self, edge: u32, reference: &OwnerView<'_>) -> bool {
-        let edge = &self.edges[edge];
-        let claim = &self.claims[edge.claim];
-        let kind = self.kinds[claim.kind].name();
-        edge.blocks == reference.block_owner_deletion
-            && edge.controller == reference.controller
-            && *claim.name == *reference.name
-            && kind.kind == reference.kind
-            && kind.api_version == reference.api_version
-            && self.nodes[claim.owner].uid == CompactUid::parse(reference.uid)
+    /// Equal for equal references only: 64 bits under a random key.
+    pub(super) fn hash_references<M: MetaView>(&self, meta: &M) -> u64 {
+        let mut owners = meta.owners().peekable();
+        if owners.peek().is_none() {
+            return 0;
+        }
+        let mut hash = self.hasher.build_hasher();
+        for owner in owners {
+            (owner.uid, owner.name, owner.kind, owner.api_version).hash(&mut hash);
+            (owner.controller, owner.block_owner_deletion).hash(&mut hash);
+        }
+        hash.finish()
     }
 
     fn was_reported(&self, mut edge: u32, claim: u32) -> bool {

@@ -16,7 +16,9 @@ pub(crate) struct Node {
     pub(crate) kind: u32,
     /// `NONE` for cluster-scoped objects.
     pub(crate) namespace: u32,
-    /// The node's own references, in the order of the object.
+    /// A hash of the node's own references, in the order of the object: most events leave them
+    /// as they are, and comparing the texts would touch all owners.
+    pub(crate) references: u64,
     pub(crate) first_edge: u32,
     /// What references say about this node.
     pub(crate) first_claim: u32,
@@ -31,6 +33,7 @@ impl Node {
             version: ResourceVersion::any(),
             kind: NONE,
             namespace: NONE,
+            references: 0,
             first_edge: NONE,
             first_claim: NONE,
             flags: Flags::default(),
@@ -98,8 +101,11 @@ impl Flags {
         self.0 &= !flags;
     }
 
-    pub(crate) fn replace(&mut self, mask: u16, flags: u16) {
-        self.0 = self.0 & !mask | flags & mask;
+    /// Takes over what an event brings; says whether that changed anything.
+    pub(crate) fn take_over(&mut self, from_object: u16) -> bool {
+        let before = *self;
+        self.0 = self.0 & !Self::FROM_OBJECT | from_object;
+        *self != before
     }
 }
 

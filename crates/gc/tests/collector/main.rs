@@ -1,6 +1,8 @@
 //! The collector against the embedded API server, in virtual time: what users see, and which
 //! requests it costs.
 
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+
 mod background;
 mod cluster;
 mod faults;

@@ -1,5 +1,7 @@
 //! A graph with two kinds of objects and short ways to feed it.
 
+use std::collections::BTreeSet;
+
 use evenkeel_meta::{Meta, OwnerReference, ResourceVersion, Scope, Timestamp};
 
 use super::super::{ClaimId, FOREGROUND_FINALIZER, Graph, KindId, ORPHAN_FINALIZER, Verdict, Work};
@@ -8,6 +10,8 @@ use crate::patch::{OwnersChange, OwnersPatch};
 
 pub(crate) struct Fixture {
     pub(crate) graph: Graph,
+    /// Work that was asked for and is not done.
+    queue: BTreeSet<Work>,
     pub(crate) maps: KindId,
     pub(crate) nodes: KindId,
 }
@@ -19,7 +23,13 @@ impl Fixture {
             maps: graph.kind("v1", "ConfigMap", Some(Scope::Namespaced)),
             nodes: graph.kind("v1", "Node", Some(Scope::Cluster)),
             graph,
+            queue: BTreeSet::new(),
         }
+    }
+
+    fn queued(&mut self) -> BTreeSet<Work> {
+        self.queue.extend(self.graph.take_work());
+        self.queue.clone()
     }
 
     pub(crate) fn map(&mut self, object: &Object) -> &mut Self {
@@ -44,11 +54,10 @@ impl Fixture {
 
     /// The lookups that are asked for, each once.
     pub(crate) fn lookups(&mut self) -> Vec<ClaimId> {
-        let mut claims: Vec<ClaimId> = Vec::new();
-        for work in self.graph.take_work() {
-            if let Work::Verify(claim) = work
-                && !claims.contains(&claim)
-            {
+        let mut claims = Vec::new();
+        for work in self.queued() {
+            if let Work::Verify(claim) = work {
+                self.queue.remove(&work);
                 claims.push(claim);
             }
         }
@@ -70,16 +79,16 @@ impl Fixture {
     /// What is to be done now, by name, each once, in order of names.
     pub(crate) fn decisions(&mut self) -> Vec<(String, Decision)> {
         let mut decisions = Vec::new();
-        let mut work = self.graph.take_work();
-        work.sort();
-        work.dedup();
-        for work in work {
+        for work in self.queued() {
             let (Work::Collect(node) | Work::Orphan(node)) = work else {
                 continue;
             };
             let decision = self.graph.decide(node);
             let name = match &decision {
-                Decision::Settled => continue,
+                Decision::Settled => {
+                    self.queue.remove(&work);
+                    continue;
+                }
                 Decision::Delete(deletion) => &deletion.target.name,
                 Decision::Patch(patch) => &patch.target.name,
                 Decision::RemoveFinalizer(removal) => &removal.target.name,
@@ -119,9 +128,10 @@ impl Fixture {
     }
 
     pub(crate) fn reports(&mut self) -> usize {
-        let mut reports = self.graph.take_work();
-        reports.retain(|work| matches!(work, Work::Misplaced { .. }));
-        reports.len()
+        let queued = self.queued();
+        self.queue
+            .retain(|work| !matches!(work, Work::Misplaced { .. }));
+        queued.len() - self.queue.len()
     }
 }
 

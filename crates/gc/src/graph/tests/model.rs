@@ -306,7 +306,7 @@ impl World {
 
     pub(crate) fn remove_finalizer(&mut self, uid: Uid, finalizer: &str) {
         self.update(uid, |stored| {
-            stored.finalizers.retain(|other| *other != finalizer)
+            stored.finalizers.retain(|other| *other != finalizer);
         });
     }
 

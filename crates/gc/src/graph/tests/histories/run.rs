@@ -410,7 +410,7 @@ impl Run {
         let kept = patch.merge()["metadata"]["ownerReferences"].clone();
         self.world.update(uid, |stored| match patch.change {
             OwnersChange::Remove if by_uid => {
-                stored.owners.retain(|owner| !selected.contains(&owner.uid))
+                stored.owners.retain(|owner| !selected.contains(&owner.uid));
             }
             OwnersChange::Remove => stored.owners.retain(|owner| {
                 let (api_version, kind) = owner.kind.names();
