@@ -100,6 +100,29 @@ impl<K: 'static> Contents<K> {
         }
     }
 
+    /// As `add_index`, given contents that have it: the postings are taken over if both have the
+    /// same objects.
+    pub(crate) fn add_index_as_in(
+        &mut self,
+        other: &Self,
+        index: Index<K>,
+    ) -> Result<(), AddIndexError> {
+        if self.has_index(&index) {
+            return Ok(());
+        }
+        match other.postings(&index) {
+            Some(postings) if self.objects.is_same(&other.objects) => {
+                self.indexes.push(postings.clone());
+                Ok(())
+            }
+            _ => self.add_index(index),
+        }
+    }
+
+    pub(crate) fn has_index(&self, index: &Index<K>) -> bool {
+        self.postings(index).is_some()
+    }
+
     pub(crate) fn indexes(&self) -> impl Iterator<Item = &Index<K>> {
         self.indexes.iter().map(Postings::index)
     }

@@ -5,6 +5,7 @@ use evenkeel_meta::ObjectKey;
 use tokio::sync::{Notify, watch};
 
 use crate::event::Event;
+use crate::set_aside::SetAside;
 use crate::status::SyncError;
 
 /// Is told of every change of a collection, one after the other.
@@ -20,6 +21,12 @@ use crate::status::SyncError;
 pub trait Handler<K>: Send + 'static {
     /// Takes one event. The store shows its state, or a later one, already.
     fn handle(&mut self, key: &ObjectKey, event: &Event<K>);
+
+    /// Takes note that an object is there, in a state that the store could not take. No event
+    /// tells of that state; one comes when the object changes into a good one, or is gone.
+    fn set_aside(&mut self, key: &ObjectKey, object: &SetAside) {
+        let _ = (key, object);
+    }
 }
 
 impl<K, F> Handler<K> for F

@@ -25,6 +25,7 @@ use self::members::{Join, Member};
 use crate::event::Event;
 use crate::handler::{Handler, Link, Registration};
 use crate::index::{AddIndexError, Index};
+use crate::metadata_view::MetadataView;
 use crate::metrics::{Gauges, InformerMetrics};
 use crate::reflector::ReflectorOptions;
 use crate::status::{Freshness, Status, SyncError, SyncPhase, SyncState};
@@ -273,6 +274,7 @@ pub(crate) trait Managed: Send + Sync {
     fn sync_state(&self) -> SyncState;
     /// Resolves when it has synced; needs nothing of the informer's handle.
     fn synced(&self) -> BoxFuture<'static, Result<(), SyncError>>;
+    fn metadata_view(&self) -> MetadataView;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -298,6 +300,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Managed for Informer<
     fn synced(&self) -> BoxFuture<'static, Result<(), SyncError>> {
         let informer = self.clone();
         Box::pin(async move { informer.shared.status.synced().await })
+    }
+
+    fn metadata_view(&self) -> MetadataView {
+        MetadataView::of(self.clone())
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -14,8 +14,8 @@ use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::index::Index;
 use crate::informer::{Informer, Managed, Start};
+use crate::metadata_view::MetadataView;
 use crate::metrics::InformerMetrics;
 use crate::reflector::ReflectorOptions;
 use crate::status::{SyncError, SyncState};
@@ -201,6 +201,22 @@ impl Informers {
         self.informer(resource, options, Client::dynamic)
     }
 
+    /// The metadata of the objects of `resource`, off whatever informer shows all of them
+    /// already; if none does, off a new one of [`metadata`](Self::metadata).
+    #[must_use]
+    pub fn metadata_view(&self, resource: ApiResource) -> MetadataView {
+        let all = InformerOptions::default();
+        let there = {
+            let state = self.inner.state.lock();
+            let candidates = state.informers.iter();
+            candidates
+                .filter(|(identity, _)| identity.resource == resource && identity.selection == all)
+                .find(|(_, informer)| !informer.is_stopped())
+                .map(|(_, informer)| informer.metadata_view())
+        };
+        there.unwrap_or_else(|| MetadataView::of(self.metadata(resource, all)))
+    }
+
     /// The informer that is there already, or a new one, which waits for [`start`](Self::start).
     fn informer<K>(
         &self,
@@ -248,10 +264,6 @@ impl Informers {
             ..
         } = identity;
         let (writer, store) = Writer::with_seed(state.rng.next_u64());
-        if resource.scope == Scope::Namespaced && selection.namespace.is_none() {
-            // An empty store has nothing that the function could fail for.
-            let _ = store.add_index(Index::namespace());
-        }
         let name = resource.to_string();
         let metrics = InformerMetrics::new(&self.inner.metrics, &name, resource);
         let start = Start {

@@ -80,8 +80,8 @@ impl<K: Object + 'static> Snapshot<K> {
         self.contents.count_in(index, value)
     }
 
-    /// The objects of one namespace. Quick if [`Index::namespace`] is registered, as informers of
-    /// namespaced resources do.
+    /// The objects of one namespace. Quick if the store has [`Index::namespace`], which
+    /// [`Store::in_namespace`](crate::Store::in_namespace) sees to.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
         self.by_index(&Index::namespace(), namespace)

@@ -115,10 +115,17 @@ impl<K: Object + 'static> Store<K> {
         self.snapshot().by_index(index, value)
     }
 
-    /// The objects of one namespace; see [`Snapshot::in_namespace`].
+    /// The objects of one namespace.
+    ///
+    /// The first call adds [`Index::namespace`] to the store, which others then need not pay for.
     #[must_use]
     pub fn in_namespace(&self, namespace: &str) -> Vec<Arc<K>> {
-        self.snapshot().in_namespace(namespace)
+        let index = Index::namespace();
+        if !self.shared.published.load().has_index(&index) {
+            // Should its name be taken, the answer takes longer and is the same.
+            let _ = self.add_index(index.clone());
+        }
+        self.by_index(&index, namespace)
     }
 
     /// The objects whose labels match.
@@ -146,7 +153,7 @@ impl<K: Object + 'static> Store<K> {
         // Writes that are not published yet stay so: the index goes into what readers see too.
         let mut published = Contents::clone(&self.shared.published.load());
         published.add_index(index.clone())?;
-        draft.add_index(index)?;
+        draft.add_index_as_in(&published, index)?;
         self.shared.publish(&published);
         Ok(())
     }

@@ -81,6 +81,16 @@ impl<K, V> Trie<K, V> {
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
+
+    /// Whether nothing was written to either since one was cloned from the other.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.root, &other.root) {
+            (None, None) => true,
+            (Some(Node::Branch(a)), Some(Node::Branch(b))) => Arc::ptr_eq(a, b),
+            (Some(Node::Leaf(a)), Some(Node::Leaf(b))) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
 }
 
 impl<K: Hash + Eq, V> Trie<K, V> {
@@ -311,11 +321,9 @@ fn entries_in_leaves<K, V>(branch: &Branch<K, V>) -> Option<usize> {
         })
 }
 
-/// Leaves are many and small: doubling would waste more than the copies cost.
+/// Leaves are many and small: room to grow would waste more than the copies cost.
 fn push_tightly<T>(leaf: &mut Vec<T>, entry: T) {
-    if leaf.len() == leaf.capacity() {
-        leaf.reserve_exact(2);
-    }
+    leaf.reserve_exact(1);
     leaf.push(entry);
 }
 

@@ -7,7 +7,7 @@ use crate::contents::Contents;
 use crate::index::AddIndexError;
 use crate::set_aside::{SetAside, SetAsideReason, copy_metadata};
 use crate::store::{Shared, Store};
-use crate::trie::{Difference, Trie};
+use crate::trie::Difference;
 
 /// The one who fills a [`Store`].
 ///
@@ -38,12 +38,14 @@ pub struct Writer<K> {
 
 /// An object that was [set aside](SetAside) instead of being put in place.
 #[derive(Debug, thiserror::Error)]
-#[error("{key} is set aside: {reason}")]
+#[error("{key} is set aside: {}", set_aside.reason)]
 pub struct Refused<K> {
     /// The object's key.
     pub key: ObjectKey,
-    /// What is wrong with it.
-    pub reason: SetAsideReason,
+    /// What is kept of it, and what is wrong with it.
+    pub set_aside: Arc<SetAside>,
+    /// Whether the store had set aside just this state for just this reason already.
+    pub again: bool,
     /// An object of that key and another UID that the store held until now: the write has
     /// removed it.
     pub gone: Option<Arc<K>>,
@@ -143,9 +145,7 @@ impl<K: Object + 'static> Writer<K> {
     /// writes go to the replacement and readers see the old contents; what the two have in
     /// common is in memory once. A replacement under way is dropped.
     pub fn begin_replace(&mut self) {
-        let mut contents = self.shared.draft.lock().clone();
-        contents.set_aside = contents.objects.fresh();
-        self.replacement = Some(contents);
+        self.replacement = Some(self.shared.draft.lock().clone());
         // 0 is what entries carry that no replacement has seen.
         self.stamp = self.stamp.wrapping_add(1).max(1);
     }
@@ -161,8 +161,11 @@ impl<K: Object + 'static> Writer<K> {
     /// Without a replacement under way this only sets the version and publishes.
     pub fn end_replace(&mut self, version: ResourceVersion, rewound: bool) -> Replaced<K> {
         let mut draft = self.shared.draft.lock();
-        let before = draft.objects.clone();
+        let before = draft.clone();
         if let Some(mut contents) = self.replacement.take() {
+            for key in contents.set_aside.unmarked(self.stamp) {
+                contents.set_aside.remove(&key);
+            }
             for key in contents.objects.unmarked(self.stamp) {
                 contents.remove(&key);
             }
@@ -175,7 +178,7 @@ impl<K: Object + 'static> Writer<K> {
         self.shared.publish(&draft);
         Replaced {
             before,
-            after: draft.objects.clone(),
+            after: draft.clone(),
         }
     }
 
@@ -210,12 +213,19 @@ fn keep_aside<K: Object + 'static>(
         contents.objects.mark(&key, stamp);
         None
     };
-    let object = Arc::new(SetAside {
-        metadata,
-        reason: reason.clone(),
-    });
-    contents.set_aside.insert(key.clone(), object);
-    Refused { key, reason, gone }
+    let new = SetAside { metadata, reason };
+    let (set_aside, again) = match contents.set_aside.get(&key) {
+        Some(there) if **there == new => (Arc::clone(there), true),
+        _ => (Arc::new(new), false),
+    };
+    let kept = Arc::clone(&set_aside);
+    contents.set_aside.insert_marked(key.clone(), kept, stamp);
+    Refused {
+        key,
+        set_aside,
+        again,
+        gone,
+    }
 }
 
 /// Takes over the indexes that were added while the replacement was filled. Objects that one of
@@ -264,17 +274,26 @@ impl<K> fmt::Debug for Writer<K> {
 
 /// What a replacement changed: the contents before and after it.
 pub struct Replaced<K> {
-    before: Trie<ObjectKey, Arc<K>>,
-    after: Trie<ObjectKey, Arc<K>>,
+    before: Contents<K>,
+    after: Contents<K>,
 }
 
 impl<K> Replaced<K> {
-    /// The objects that vanished, with their last known state.
-    pub fn for_each_removed(&self, mut visit: impl FnMut(&ObjectKey, &Arc<K>)) {
+    /// The objects that vanished, with their last known state, unless they were only ever set aside.
+    pub fn for_each_removed(&self, mut visit: impl FnMut(&ObjectKey, Option<&Arc<K>>)) {
         self.diff(|difference| {
             if let Difference::Removed(key, old) = difference {
-                visit(key, old);
+                visit(key, Some(old));
             }
+        });
+        self.diff_set_aside(|difference| match difference {
+            Difference::Removed(key, _)
+                if !self.before.objects.contains_key(key)
+                    && !self.after.objects.contains_key(key) =>
+            {
+                visit(key, None);
+            }
+            _ => {}
         });
     }
 
@@ -287,16 +306,30 @@ impl<K> Replaced<K> {
         });
     }
 
+    /// The objects that were set aside, in a state or for a reason that is new.
+    pub fn for_each_set_aside(&self, mut visit: impl FnMut(&ObjectKey, &SetAside)) {
+        self.diff_set_aside(|difference| match difference {
+            Difference::Removed(..) => {}
+            Difference::Added(key, new) | Difference::Changed(key, _, new) => visit(key, new),
+        });
+    }
+
     fn diff<'a>(&'a self, visit: impl FnMut(Difference<'a, ObjectKey, Arc<K>>)) {
-        self.before.diff(&self.after, Arc::ptr_eq, visit);
+        let (before, after) = (&self.before.objects, &self.after.objects);
+        before.diff(after, Arc::ptr_eq, visit);
+    }
+
+    fn diff_set_aside<'a>(&'a self, visit: impl FnMut(Difference<'a, ObjectKey, Arc<SetAside>>)) {
+        let (before, after) = (&self.before.set_aside, &self.after.set_aside);
+        before.diff(after, Arc::ptr_eq, visit);
     }
 }
 
 impl<K> fmt::Debug for Replaced<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Replaced")
-            .field("before", &self.before.len())
-            .field("after", &self.after.len())
+            .field("before", &self.before.objects.len())
+            .field("after", &self.after.objects.len())
             .finish()
     }
 }

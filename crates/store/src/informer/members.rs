@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use crate::event::Event;
 use crate::handler::{Handler, Link};
 use crate::index::panic_message;
+use crate::set_aside::SetAside;
 use crate::snapshot::Snapshot;
 use crate::subscription::{Line, Subscription};
 
@@ -94,7 +95,10 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
                             object,
                             initial: true,
                         };
-                        call(&mut **handler, &link, &self.panics, key, &event);
+                        guard(&link, &self.panics, key, || handler.handle(key, &event));
+                    }
+                    for (key, object) in contents.set_aside() {
+                        guard(&link, &self.panics, key, || handler.set_aside(key, object));
                     }
                     link.mark_synced();
                 }
@@ -115,9 +119,19 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
     pub(super) fn tell(&mut self, key: &ObjectKey, event: &Event<K>) {
         for (link, told) in &mut self.list {
             match told {
-                Told::Inline(handler) => call(&mut **handler, link, &self.panics, key, event),
+                Told::Inline(handler) => {
+                    guard(link, &self.panics, key, || handler.handle(key, event));
+                }
                 Told::Line(line) if !link.is_removed() => line.push(key, event.clone()),
                 Told::Line(_) => {}
+            }
+        }
+    }
+
+    pub(super) fn tell_set_aside(&mut self, key: &ObjectKey, object: &SetAside) {
+        for (link, told) in &mut self.list {
+            if let Told::Inline(handler) = told {
+                guard(link, &self.panics, key, || handler.set_aside(key, object));
             }
         }
     }
@@ -172,17 +186,12 @@ impl<K> Drop for Members<K> {
     }
 }
 
-fn call<K: 'static>(
-    handler: &mut dyn Handler<K>,
-    link: &Link,
-    panics: &Counter,
-    key: &ObjectKey,
-    event: &Event<K>,
-) {
+/// One call of a handler: not if it has left, and not further than here if it panics.
+fn guard(link: &Link, panics: &Counter, key: &ObjectKey, call: impl FnOnce()) {
     if link.is_removed() {
         return;
     }
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.handle(key, event))) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
         note_panic(link, panics, key, &*panic);
     }
 }

@@ -14,7 +14,7 @@ use super::{Shared, Start};
 use crate::event::{Deletion, Event};
 use crate::pending::is_same_object;
 use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
-use crate::set_aside::SetAsideReason;
+use crate::set_aside::{SetAside, SetAsideReason};
 use crate::status::SyncPhase;
 use crate::watch_lists::WatchListSupport;
 use crate::writer::{Refused, Replaced, Writer};
@@ -42,8 +42,13 @@ pub(crate) struct Task<K> {
 
 /// Writes that readers do not see yet, and handlers have not been told of.
 struct Batch<K> {
-    events: Vec<(ObjectKey, Event<K>)>,
+    news: Vec<(ObjectKey, News<K>)>,
     written: bool,
+}
+
+enum News<K> {
+    Event(Event<K>),
+    SetAside(Arc<SetAside>),
 }
 
 impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
@@ -65,7 +70,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             origin: Instant::now(),
             actions: Vec::new(),
             batch: Batch {
-                events: Vec::new(),
+                news: Vec::new(),
                 written: false,
             },
             replacing: false,
@@ -89,7 +94,13 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 () = self.shared.stop.cancelled() => break,
                 () = self.shared.wake.notified() => {}
                 () = self.members.task_ended() => {}
-                input = self.io.next() => self.feed_batch(input),
+                input = self.io.next() => {
+                    if self.feed_batch(input) {
+                        // There is more already: let others have a turn.
+                        self.flush();
+                        tokio::task::yield_now().await;
+                    }
+                }
                 () = until(due) => {
                     self.consult_watch_lists();
                     self.feed(Input::Elapsed);
@@ -100,16 +111,19 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     }
 
     /// Takes this input, and those that are there already, so that a burst is published once.
-    fn feed_batch(&mut self, first: Input<Item<K>>) {
+    /// Says whether it stopped only because the batch is full.
+    fn feed_batch(&mut self, first: Input<Item<K>>) -> bool {
         self.feed(first);
-        for _ in 1..BATCH {
-            let Some(input) = self.io.next().now_or_never() else {
-                break;
-            };
+        let mut taken = 1;
+        while taken < BATCH
+            && let Some(input) = self.io.next().now_or_never()
+        {
             self.feed(input);
+            taken += 1;
         }
         // A stream that always has something must not hide a deadline.
         self.feed(Input::Elapsed);
+        taken == BATCH
     }
 
     fn feed(&mut self, input: Input<Item<K>>) {
@@ -178,7 +192,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         };
         match self.writer.put(Arc::clone(&object)) {
             Ok(_) if self.replacing => {}
-            Ok(put) => self.batch.put(put.key, put.old, object, false),
+            Ok(put) => self.batch.put(put.key, put.old, object),
             Err(refused) => self.refused(refused),
         }
     }
@@ -196,7 +210,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             Some(last) => Deletion::Final(last),
             None => Deletion::Unknown { last_known: old },
         };
-        self.batch.events.push((key, Event::Deleted(deletion)));
+        self.batch.push(key, Event::Deleted(deletion));
     }
 
     fn set_aside(&mut self, metadata: Arc<Metadata>, message: String) {
@@ -215,34 +229,37 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     }
 
     fn refused(&mut self, refused: Refused<K>) {
-        let Refused { key, reason, gone } = refused;
+        let Refused {
+            key,
+            set_aside,
+            again,
+            gone,
+        } = refused;
         self.shared.metrics.set_aside.inc();
-        // A list that brings the same again is no news.
-        let known = self.shared.store.snapshot();
-        if known
-            .is_set_aside(&key)
-            .is_none_or(|known| known.reason != reason)
-        {
-            tracing::error!(resource = %self.shared.resource, %key, %reason, "object set aside");
+        // A list that brings the same state again is no news.
+        if !again {
+            let (resource, reason) = (&self.shared.resource, &set_aside.reason);
+            tracing::error!(%resource, %key, %reason, "object set aside");
         }
-        if gone.is_some() && !self.replacing {
+        if self.replacing {
+            return;
+        }
+        if gone.is_some() {
             let deletion = Deletion::Unknown { last_known: gone };
-            self.batch.events.push((key, Event::Deleted(deletion)));
+            self.batch.push(key.clone(), Event::Deleted(deletion));
         }
+        self.batch.news.push((key, News::SetAside(set_aside)));
     }
 
     /// Tells of a new list: deletions first, then what is new or changed (contract client-go Q4).
     fn tell_replaced(&mut self, replaced: &Replaced<K>) {
         let initial = !self.synced;
         let members = &mut self.members;
-        let gone = |old: &Arc<K>| {
-            let last_known = Some(Arc::clone(old));
-            Event::Deleted(Deletion::Unknown { last_known })
-        };
-        replaced.for_each_removed(|key, old| members.tell(key, &gone(old)));
+        let gone = |last_known| Event::Deleted(Deletion::Unknown { last_known });
+        replaced.for_each_removed(|key, old| members.tell(key, &gone(old.map(Arc::clone))));
         replaced.for_each_put(|key, old, new| {
             if let Some(old) = old.filter(|old| !is_same_object(&***old, &**new)) {
-                members.tell(key, &gone(old));
+                members.tell(key, &gone(Some(Arc::clone(old))));
             }
         });
         replaced.for_each_put(|key, old, new| {
@@ -259,6 +276,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             };
             members.tell(key, &event);
         });
+        replaced.for_each_set_aside(|key, object| members.tell_set_aside(key, object));
         members.wake();
         self.shared.status.changed();
         if initial {
@@ -276,10 +294,13 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.batch.written = false;
         let started = self.shared.metrics.is_enabled().then(Instant::now);
         self.writer.publish();
-        if !self.batch.events.is_empty() {
+        if !self.batch.news.is_empty() {
             self.shared.status.changed();
-            for (key, event) in self.batch.events.drain(..) {
-                self.members.tell(&key, &event);
+            for (key, news) in self.batch.news.drain(..) {
+                match news {
+                    News::Event(event) => self.members.tell(&key, &event),
+                    News::SetAside(object) => self.members.tell_set_aside(&key, &object),
+                }
             }
             self.members.wake();
         }
@@ -366,23 +387,27 @@ async fn until(due: Option<Instant>) {
 }
 
 impl<K: Object> Batch<K> {
-    fn put(&mut self, key: ObjectKey, old: Option<Arc<K>>, new: Arc<K>, initial: bool) {
+    fn put(&mut self, key: ObjectKey, old: Option<Arc<K>>, new: Arc<K>) {
         match old {
             Some(old) if is_same_object(&*old, &*new) => {
-                self.events.push((key, Event::Updated { old, new }));
+                self.push(key, Event::Updated { old, new });
             }
-            Some(old) => {
-                let last_known = Some(old);
-                let deletion = Deletion::Unknown { last_known };
-                self.events.push((key.clone(), Event::Deleted(deletion)));
-                self.added(key, new, initial);
+            old => {
+                if old.is_some() {
+                    let deletion = Deletion::Unknown { last_known: old };
+                    self.push(key.clone(), Event::Deleted(deletion));
+                }
+                let added = Event::Added {
+                    object: new,
+                    initial: false,
+                };
+                self.push(key, added);
             }
-            None => self.added(key, new, initial),
         }
     }
 
-    fn added(&mut self, key: ObjectKey, object: Arc<K>, initial: bool) {
-        self.events.push((key, Event::Added { object, initial }));
+    fn push(&mut self, key: ObjectKey, event: Event<K>) {
+        self.news.push((key, News::Event(event)));
     }
 }
 

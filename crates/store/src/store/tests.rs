@@ -96,7 +96,10 @@ fn client_go_s4_an_index_that_fails_sets_the_object_aside_and_nothing_panics() {
         writer.publish();
         let index = "picky".into();
         let message = message.into();
-        assert_eq!(refused.reason, SetAsideReason::Index { index, message });
+        assert_eq!(
+            refused.set_aside.reason,
+            SetAsideReason::Index { index, message }
+        );
         // The last good state stays, in every index.
         let snapshot = store.snapshot();
         assert_eq!(
@@ -152,7 +155,9 @@ fn an_index_that_is_not_registered_gives_the_same_answer() {
     }
     writer.publish();
     assert_eq!(names(&store.by_index(&by_app(), "web")), ["a", "c"].into());
+    assert!(!store.snapshot().contents().has_index(&Index::namespace()));
     assert_eq!(store.in_namespace("ns").len(), 3);
+    assert!(store.snapshot().contents().has_index(&Index::namespace()));
     assert!(store.in_namespace("other").is_empty());
     let selector = "app=db".parse().unwrap();
     assert_eq!(names(&store.select(&selector)), ["b"].into());

@@ -119,7 +119,7 @@ async fn client_go_b31_a_write_can_be_waited_for_and_is_then_readable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_namespace_index_is_there_from_the_start_and_others_at_any_time() {
+async fn indexes_can_be_added_at_any_time() {
     let server = FakeServer::new();
     server.put("a", 1);
     let (_informers, informer) = running(&server).await;

@@ -202,8 +202,6 @@ fn client_go_b5_a_lagging_replica_costs_exactly_two_lists() {
 fn client_go_b6_a_list_below_what_was_reached_begins_a_new_history() {
     let mut harness = Harness::following();
     harness.feed(modified("a", "1200"));
-    harness.feed(Input::WatchFailed(internal()));
-    harness.feed(Input::Broken(lost()));
     harness.feed(Input::ErrorEvent(internal()));
     harness.wait();
     harness.feed(Input::ListFailed(too_large()));
