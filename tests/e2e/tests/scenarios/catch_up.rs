@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 /// What the ReplicaSet and Deployment controllers watch.
 const WATCHED: [&str; 3] = ["deployments", "replicasets", "pods"];
-const CONTROLLERS: [&str; 2] = ["deployment-controller", "replicaset-controller"];
+const CONTROLLERS: [&str; 2] = ["deployment", "replicaset"];
 
 /// Every watch is cut and the history compacted: first with nothing to catch up
 /// on, then while objects change unseen.

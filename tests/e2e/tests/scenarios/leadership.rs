@@ -144,11 +144,14 @@ pub(crate) async fn a_frozen_leader_writes_nothing_when_it_wakes(env: Env) -> an
     env.set_image("freeze", "web", "web:3").await?;
     env.rolled_out("freeze", "web", SOON).await?;
 
-    let late: Vec<_> = audit::read(&server.audit_log())?
+    let (early, late): (Vec<_>, Vec<_>) = audit::read(&server.audit_log())?
         .into_iter()
         .filter(|request| request.user == NAMES[index] && request.is_write())
-        .filter(|request| request.received > woken)
-        .collect();
+        .partition(|request| request.received < woken);
+    ensure!(
+        early.iter().any(|request| request.resource == "pods"),
+        "the log does not even show what it wrote as the leader"
+    );
     ensure!(late.is_empty(), "the woken leader wrote: {late:#?}");
     Ok(())
 }
