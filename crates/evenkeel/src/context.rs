@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use evenkeel_client::{Client, Result, WriteOptions};
 use evenkeel_client::{Deleted, Patch, PatchOptions};
-use evenkeel_meta::{Complete, DeleteOptions, MetaView, Object, Preconditions, Resource, Uid};
+use evenkeel_meta::{
+    Complete, DeleteOptions, MetaView, Object, ObjectKey, Preconditions, Resource, Uid,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -20,7 +22,7 @@ use crate::writes::{SourceId, Writes};
 /// key is not handed out again before the controller's stores show them, so the next run never
 /// acts on a state from before this one (contracts client-go B31, kcm K12). A write that goes
 /// through the bare client is not noted.
-pub struct Context<K> {
+pub struct Context<K = ObjectKey> {
     pub(crate) client: Client,
     pub(crate) key: K,
     pub(crate) writes: Arc<Writes<K>>,
@@ -114,10 +116,13 @@ impl<K: Clone + Eq + Hash> Context<K> {
 
     /// Applies a configuration: the object shall have these fields (server-side apply).
     ///
+    /// Takes fields over from other managers, as a controller must: nobody is there to resolve
+    /// a conflict.
+    ///
     /// # Errors
     ///
     /// As [`Api::apply`](evenkeel_client::Api::apply).
-    pub async fn apply<T>(&self, configuration: &T, options: &PatchOptions) -> Result<T>
+    pub async fn apply<T>(&self, configuration: &T) -> Result<T>
     where
         T: Resource + Serialize + DeserializeOwned + Sync,
     {
@@ -125,7 +130,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
         let meta = configuration.metadata();
         let written = self
             .api_of::<T>(meta)
-            .apply(meta.name(), configuration, options)
+            .apply(meta.name(), configuration, &PatchOptions::default().force())
             .await;
         self.note(source, written)
     }

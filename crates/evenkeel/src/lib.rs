@@ -14,7 +14,7 @@
 //! use evenkeel::client::Client;
 //! use evenkeel::meta::{Metadata, ObjectKey, Resource};
 //! use evenkeel::store::{InformerOptions, Store};
-//! use evenkeel::{Context, Controller, Manager, Outcome, ReconcileError, Reconciler};
+//! use evenkeel::{Context, Controller, Manager, Outcome, ReconcileResult, Reconciler};
 //! use k8s_openapi::api::core::v1::ConfigMap;
 //! use tokio_util::sync::CancellationToken;
 //!
@@ -22,11 +22,7 @@
 //! struct Census(Store<Metadata>);
 //!
 //! impl Reconciler for Census {
-//!     async fn reconcile(
-//!         &self,
-//!         _context: &Context<ObjectKey>,
-//!         key: &ObjectKey,
-//!     ) -> Result<Outcome, ReconcileError> {
+//!     async fn reconcile(&self, _context: &Context, key: &ObjectKey) -> ReconcileResult {
 //!         match self.0.get(key) {
 //!             Some(map) => tracing::info!(%key, labels = map.metadata.labels.len(), "is there"),
 //!             None => tracing::info!(%key, "is gone"),
@@ -93,7 +89,7 @@ pub use controller::{Builder as ControllerBuilder, Controller, ControllerError, 
 pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, ManagerError};
 pub use metrics::Registry;
 pub use probe::{Answer, Probe, Probes};
-pub use reconciler::{Outcome, ReconcileError, Reconciler, Retry};
+pub use reconciler::{Outcome, ReconcileError, ReconcileResult, Reconciler, Retry};
 pub use serve::{Endpoint, ServeError, TlsError, TlsIdentity};
 pub use signal::stop_on_signal;
 

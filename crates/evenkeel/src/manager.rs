@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use evenkeel_client::Client;
 use evenkeel_election::{Elector, FenceCell};
-use evenkeel_store::Informers;
+use evenkeel_meta::Resource;
+use evenkeel_store::{Informer, InformerOptions, Informers};
+use serde::de::DeserializeOwned;
 
 pub use builder::{Builder, Election, ManagerError};
 
@@ -57,6 +59,14 @@ impl Manager {
     #[must_use]
     pub fn informers(&self) -> &Informers {
         &self.informers
+    }
+
+    /// An informer of every object of a kind.
+    ///
+    /// Short for [`Informers::typed`] with the default options.
+    #[must_use]
+    pub fn watch<K: Resource + DeserializeOwned + Send + Sync + 'static>(&self) -> Informer<K> {
+        self.informers.typed(InformerOptions::default())
     }
 
     /// The health checks.

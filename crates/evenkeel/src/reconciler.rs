@@ -27,8 +27,11 @@ pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
         &self,
         context: &Context<K>,
         key: &K,
-    ) -> impl Future<Output = Result<Outcome, ReconcileError>> + Send;
+    ) -> impl Future<Output = ReconcileResult> + Send;
 }
+
+/// What a run comes to.
+pub type ReconcileResult = Result<Outcome, ReconcileError>;
 
 /// When a key is looked at again after a run that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

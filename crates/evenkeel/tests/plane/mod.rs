@@ -9,15 +9,15 @@ use evenkeel_apiserver::Server;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
 
-pub struct Plane {
-    pub server: Server,
-    pub client: Client,
-    pub maps: Informer<ConfigMap>,
+pub(crate) struct Plane {
+    pub(crate) server: Server,
+    pub(crate) client: Client,
+    pub(crate) maps: Informer<ConfigMap>,
     informers: Informers,
 }
 
 impl Plane {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let server = Server::new();
         let client = Client::from_service(server.clone());
         let informers = Informers::new(client.clone());
@@ -31,7 +31,7 @@ impl Plane {
         }
     }
 
-    pub fn term(&self, stop: CancellationToken) -> Term {
+    pub(crate) fn term(&self, stop: CancellationToken) -> Term {
         Term {
             client: self.client.clone(),
             stop,
@@ -39,7 +39,7 @@ impl Plane {
         }
     }
 
-    pub fn run(
+    pub(crate) fn run(
         &self,
         controller: Controller,
         stop: CancellationToken,
@@ -48,17 +48,17 @@ impl Plane {
         async move { controller.run(term).await.unwrap() }
     }
 
-    pub async fn create(&self, map: &ConfigMap) {
+    pub(crate) async fn create(&self, map: &ConfigMap) {
         let api = self.client.namespaced::<ConfigMap>("default");
         api.create(map, &WriteOptions::default()).await.unwrap();
     }
 
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.informers.shutdown().await;
     }
 }
 
-pub fn config_map(name: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str) -> ConfigMap {
     let mut map = ConfigMap::default();
     map.metadata.name = Some(name.to_owned());
     map.metadata.namespace = Some("default".to_owned());
