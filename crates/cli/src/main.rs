@@ -1,2 +1,79 @@
-//! The `evenkeel` binary.
-fn main() {}
+//! The `evenkeel` binary: a control plane in one process, an embedded API server, a controller
+//! manager, simulated nodes.
+
+mod apiserver;
+mod args;
+mod connection;
+mod controller_manager;
+mod duration;
+mod error;
+mod kubeconfig;
+mod log;
+mod nodes;
+mod output;
+mod replica;
+mod serving;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{Cli, Command};
+use crate::error::Failure;
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse_from(args::normalized(std::env::args_os()));
+    let output = Output::new();
+    let outcome = start(cli, &output);
+    output.finish();
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            for line in failure.lines() {
+                output.error(&line);
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn start(cli: Cli, output: &Output) -> Result<(), Failure> {
+    log::init(&cli.logging, cli.command.default_verbosity(), output)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| anyhow::Error::new(error).context("cannot start the runtime"))?;
+    let outcome = runtime.block_on(until_second_signal(|stop| dispatch(cli.command, output.clone(), stop)));
+    // A thread that still reads standard input would hold up an orderly shutdown for ever.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// Runs `work`, whose token the first SIGINT or SIGTERM cancels; the second one drops it.
+async fn until_second_signal<F>(work: impl FnOnce(CancellationToken) -> F) -> Result<(), Failure>
+where
+    F: Future<Output = Result<(), Failure>>,
+{
+    let stop = CancellationToken::new();
+    let work = work(stop.clone());
+    tokio::select! {
+        outcome = work => outcome,
+        signalled = evenkeel::stop_on_signal(stop) => match signalled {
+            Ok(()) => Err(anyhow::anyhow!("ended at once by a second signal").into()),
+            Err(error) => Err(anyhow::Error::new(error).context("cannot handle signals").into()),
+        },
+    }
+}
+
+async fn dispatch(command: Command, output: Output, stop: CancellationToken) -> Result<(), Failure> {
+    // Boxed: each of these is a large future, and only one of them runs.
+    match command {
+        Command::Up(args) => Box::pin(up::run(args, &output, stop)).await,
+        Command::Apiserver(args) => Box::pin(apiserver::run(&args, &output, stop)).await,
+        Command::ControllerManager(args) => Box::pin(controller_manager::run(args, stop)).await,
+        Command::Nodes(args) => Box::pin(nodes::run(&args, stop)).await,
+    }
+}

@@ -1,0 +1,81 @@
+//! From the flags to a client, and a first look whether it can work at all.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use evenkeel_client::{Client, Config, ConfigError, Error, Timeouts, TransportErrorKind};
+
+use crate::args::Connection;
+use crate::error::Failure;
+
+/// How long the first request may take. The server may still be starting, and everything
+/// behind this tries again by itself.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
+
+/// The cluster that the flags name; the one around this pod if they name none.
+pub(crate) fn config(connection: &Connection) -> Result<Config, Failure> {
+    let config = match (&connection.kubeconfig, &connection.master) {
+        (Some(file), master) => {
+            let config = Config::from_kubeconfig(file, None).map_err(Failure::failed)?;
+            match master {
+                Some(url) => config.with_server(url).map_err(named("--master"))?,
+                None => config,
+            }
+        }
+        (None, Some(url)) => Config::new(url).map_err(named("--master"))?,
+        (None, None) => Config::in_cluster().map_err(|error| {
+            Failure::failed(format!("neither --kubeconfig nor --master is given, and {error}"))
+        })?,
+    };
+    Ok(config)
+}
+
+fn named(flag: &str) -> impl Fn(ConfigError) -> Failure {
+    move |error| Failure::usage(format!("{flag}: {error}"))
+}
+
+/// A client with connections of its own.
+pub(crate) fn connect(config: &Config, user_agent: &str) -> Result<Client, Failure> {
+    let client = Client::connect(config).map_err(Failure::failed)?;
+    let agent = format!("evenkeel/{} {user_agent}", env!("CARGO_PKG_VERSION"));
+    Ok(client.with_user_agent(agent))
+}
+
+/// Finds out whether the server can be used, so that what will never work is said once and
+/// ends the program: a CA that did not sign the server, a token that it does not know.
+///
+/// A server that is not there yet is no fault.
+pub(crate) async fn first_look(client: &Client) -> Result<(), Failure> {
+    let server = client.options().server.clone();
+    let looking = client.with_timeouts(Timeouts::default().total(FIRST_LOOK));
+    let request = http::Request::get("/version")
+        .body(Bytes::new())
+        .map_err(Failure::failed)?;
+    match looking.raw(request).await {
+        Ok(answer) => {
+            tracing::info!(%server, version = version(answer.body()), "Connected to the API server");
+            Ok(())
+        }
+        Err(error) if is_hopeless(&error) => {
+            Err(Failure::failed(format!("cannot use the API server {server}: {error}")))
+        }
+        Err(error) => {
+            tracing::warn!(%server, %error, "The API server does not answer yet");
+            Ok(())
+        }
+    }
+}
+
+fn is_hopeless(error: &Error) -> bool {
+    match error {
+        Error::Transport(error) => error.kind() == TransportErrorKind::Tls,
+        Error::Api(status) => status.is_unauthorized(),
+        Error::Credential(_) => true,
+        _ => false,
+    }
+}
+
+fn version(body: &[u8]) -> String {
+    let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    body["gitVersion"].as_str().unwrap_or("unknown").to_owned()
+}

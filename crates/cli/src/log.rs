@@ -1,0 +1,70 @@
+//! Log lines: where they go and how they look.
+
+use std::io::IsTerminal;
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::args::{LogFormat, Logging};
+use crate::error::Failure;
+use crate::output::Output;
+
+/// Installs the subscriber of this process.
+pub(crate) fn init(logging: &Logging, default_verbosity: u8, output: &Output) -> Result<(), Failure> {
+    let verbosity = default_verbosity.saturating_add(logging.verbosity());
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter(verbosity)?)
+        .with_writer(LogWriter(output.clone()));
+    let installed = match logging.log_format {
+        LogFormat::Text => builder
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_target(verbosity > INFO)
+            .try_init(),
+        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+    };
+    installed.map_err(|error| Failure::failed(format!("cannot start logging: {error}")))
+}
+
+/// Warnings only: what `up` starts with.
+pub(crate) const WARN: u8 = 0;
+/// What operators expect to read.
+pub(crate) const INFO: u8 = 1;
+
+/// `RUST_LOG` wins over the verbosity, since it says more.
+fn filter(verbosity: u8) -> Result<EnvFilter, Failure> {
+    if let Some(directives) = std::env::var_os("RUST_LOG") {
+        let directives = directives.to_string_lossy();
+        return EnvFilter::try_new(&directives)
+            .map_err(|error| Failure::usage(format!("RUST_LOG: {error}")));
+    }
+    let (ours, others) = match verbosity {
+        WARN => ("warn", "error"),
+        INFO => ("info", "warn"),
+        2..=4 => ("debug", "info"),
+        _ => ("trace", "debug"),
+    };
+    // A target is matched by its beginning, so this names all crates of the workspace.
+    Ok(EnvFilter::new(format!("{others},evenkeel={ours}")))
+}
+
+struct LogWriter(Output);
+
+impl<'a> MakeWriter<'a> for LogWriter {
+    type Writer = &'a Self;
+
+    fn make_writer(&'a self) -> Self::Writer {
+        self
+    }
+}
+
+/// The subscriber writes each event with one call.
+impl std::io::Write for &LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.log(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

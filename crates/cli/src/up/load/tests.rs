@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use super::*;
+
+fn parse(text: &str) -> (Vec<Object>, Vec<String>) {
+    let source = Arc::new(Source {
+        name: "m.yaml".to_owned(),
+        text: text.to_owned(),
+    });
+    let (mut objects, mut faults) = (Vec::new(), Vec::new());
+    document::parse(&source, &mut objects, &mut faults);
+    (objects, faults)
+}
+
+fn names(objects: &[Object]) -> Vec<&str> {
+    objects.iter().map(|object| object.name.as_str()).collect()
+}
+
+#[test]
+fn documents_and_lists_become_objects() {
+    let (objects, faults) = parse(
+        "# licence\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n--- # two\n\n---\n\
+         apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n\
+         - apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - apiVersion: v1\n    kind: C\n    metadata: {name: c, namespace: n}\n\
+         --- {apiVersion: v1, kind: D, metadata: {name: d}}\n",
+    );
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(names(&objects), ["a", "b", "c", "d"]);
+    assert_eq!(objects[2].namespace.as_deref(), Some("n"));
+    assert_eq!(objects[0].origin.to_string(), "m.yaml: document 1");
+    assert_eq!(objects[0].origin.place("metadata"), "m.yaml: document 1, line 5");
+    assert_eq!(objects[1].origin.place("kind"), "m.yaml: document 2, line 12");
+    assert_eq!(objects[2].origin.place("metadata.name"), "m.yaml: document 2, line 18");
+    assert_eq!(objects[3].origin.place(""), "m.yaml: document 3, line 19");
+}
+
+#[test]
+fn json_is_taken_with_tabs_and_lines() {
+    let (objects, faults) =
+        parse("{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\"}\n}\n");
+    assert_eq!((names(&objects), faults), (vec!["a"], vec![]));
+}
+
+#[test]
+fn scalars_mean_what_they_mean_to_kubectl() {
+    let (objects, faults) = parse(
+        "apiVersion: v1\nkind: A\nmetadata: {name: a}\nmode: 0644\non: yes\ntext: \"0644\"\nnone: ~\nport: 80\nratio: 0.5\n",
+    );
+    assert_eq!(faults, Vec::<String>::new());
+    let value = &objects[0].value;
+    assert_eq!(value["mode"], 420);
+    assert_eq!(value["text"], "0644");
+    assert_eq!(value["none"], serde_json::Value::Null);
+    assert_eq!(value["port"], 80);
+    assert_eq!(value["ratio"], 0.5);
+}
+
+#[test]
+fn anchors_and_merge_keys_are_expanded() {
+    let (objects, faults) = parse(
+        "apiVersion: v1\nkind: A\nmetadata: {name: a}\nx: &x {k: v}\ny: *x\nz: {<<: *x, l: w}\n",
+    );
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(objects[0].value["y"]["k"], "v");
+    assert_eq!(objects[0].value["z"]["k"], "v");
+}
+
+#[test]
+fn each_fault_names_file_document_and_line() {
+    for (text, expected) in [
+        ("a: [1\n", "m.yaml: document 1, line "),
+        ("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\na: b\n c: d\n", "m.yaml: document 2, line 6"),
+        ("a: 1\na: 2\n", "m.yaml: document 1, line 2"),
+        ("- a\n", "document 1, line 1: not an object: a list"),
+        ("kind: A\n", "A: apiVersion is missing"),
+        ("apiVersion: v1\n", "kind is missing"),
+        ("\napiVersion: v1\nkind: A\n", "line 2: A: metadata.name is missing"),
+        ("apiVersion: v1\nkind: A\nmetadata:\n  name: 3\n", "line 4: metadata.name: expected a string, got a number"),
+        ("apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n", "metadata.name is missing"),
+    ] {
+        let (_, faults) = parse(text);
+        assert!(
+            faults.iter().any(|fault| fault.contains(expected)),
+            "{text:?}: {faults:?}"
+        );
+    }
+}
+
+#[test]
+fn one_broken_document_hides_no_other() {
+    let (objects, faults) = parse("a: [\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\nb: ]\n");
+    assert_eq!(names(&objects), ["a"]);
+    assert_eq!(faults.len(), 2);
+}
