@@ -26,9 +26,20 @@ impl Limiter {
             tracing::debug!(?wait, "waiting for the client's rate limit");
         }
         if !wait.is_zero() {
+            let reservation = Reservation(self);
             tokio::time::sleep(wait).await;
+            std::mem::forget(reservation);
         }
         wait
+    }
+}
+
+/// A token that goes back if its waiter is dropped.
+struct Reservation<'a>(&'a Limiter);
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        self.0.bucket.lock().give_back();
     }
 }
 

@@ -75,6 +75,22 @@ async fn rc1_the_limit_spaces_requests_but_not_the_opening_of_a_watch() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rc1_a_dropped_waiter_takes_nothing_from_the_others() {
+    let server = Scripted::new(|_, _| Answer::ok(POD));
+    let client = server.client().with_rate_limit(1.0, 1);
+    let start = Instant::now();
+    pods(&client).get("a").await.unwrap();
+    for _ in 0..10 {
+        let limit = Duration::from_millis(1);
+        let pods = pods(&client);
+        let dropped = tokio::time::timeout(limit, pods.get("a")).await;
+        assert!(dropped.is_err());
+    }
+    pods(&client).get("a").await.unwrap();
+    assert_eq!(start.elapsed(), Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn rc1_the_retries_of_a_watch_are_limited() {
     let server = Scripted::new(|nth, _| match nth {
         0..3 => Answer::new(429).header("retry-after", "0"),

@@ -85,7 +85,6 @@ impl<K: DeserializeOwned> PageStream<K> {
                 PageItem::End(info) => page.info = info,
             }
         }
-        page.items.shrink_to_fit();
         Ok(page)
     }
 

@@ -10,7 +10,7 @@ use tower_service::Service;
 
 use super::{ByteStream, Lane, Transport, TransportError, TransportErrorKind};
 
-type Send_ = dyn Fn(
+type Call = dyn Fn(
         http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>>
     + Send
@@ -22,7 +22,7 @@ type Send_ = dyn Fn(
 /// The service is cloned for each request, and polled until it is ready before it is called.
 #[derive(Clone)]
 pub struct ServiceTransport {
-    call: Arc<Send_>,
+    call: Arc<Call>,
 }
 
 impl ServiceTransport {
