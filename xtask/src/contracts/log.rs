@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     Ignored,
+    /// Ignored for what this machine lacks, which the harness says.
+    Skipped,
     Passed,
     Failed,
 }
@@ -46,11 +48,13 @@ fn binary_name(line: &str) -> Option<String> {
 
 fn result(line: &str) -> Option<(&str, Outcome)> {
     let (test, outcome) = line.strip_prefix("test ")?.rsplit_once(" ... ")?;
+    let is_skipped = test.starts_with("[skipped");
     // `name - should panic`, and the harness's `[kind] name`.
     let test = test.split(" - ").next()?.rsplit("] ").next()?.trim();
     match outcome.split([' ', ',']).next()? {
         "ok" => Some((test, Outcome::Passed)),
         "FAILED" => Some((test, Outcome::Failed)),
+        "ignored" if is_skipped => Some((test, Outcome::Skipped)),
         "ignored" => Some((test, Outcome::Ignored)),
         _ => None,
     }

@@ -11,7 +11,9 @@ use evenkeel_e2e::{Env, eventually};
 const SOON: Duration = Duration::from_secs(60);
 
 /// A Deployment that comes back takes its old ReplicaSet, and no pod is restarted.
-pub(crate) async fn an_orphaned_replica_set_is_adopted_again(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn kcm_c1_an_orphaned_replica_set_is_adopted_again(
+    env: Env,
+) -> anyhow::Result<()> {
     let _manager = env.start_manager("manager", &[])?;
     let _nodes = env.start_nodes(2, Duration::ZERO)?;
     env.create_namespace("adopt").await?;
@@ -54,7 +56,9 @@ pub(crate) async fn an_orphaned_replica_set_is_adopted_again(env: Env) -> anyhow
 }
 
 /// A pod whose label changes is let go and lives on; another takes its place.
-pub(crate) async fn a_relabelled_pod_is_released_and_replaced(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn kcm_c1_a_relabelled_pod_is_released_and_replaced(
+    env: Env,
+) -> anyhow::Result<()> {
     let _manager = env.start_manager("manager", &[])?;
     let _nodes = env.start_nodes(2, Duration::ZERO)?;
     env.create_namespace("release").await?;

@@ -11,7 +11,7 @@ use serde_json::json;
 const SOON: Duration = Duration::from_secs(60);
 
 /// The Deployment goes at once, then its ReplicaSet, then the pods.
-pub(crate) async fn background_goes_from_the_top_down(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn gc_t19_background_goes_from_the_top_down(env: Env) -> anyhow::Result<()> {
     let _parts = three_pods(&env).await?;
     let deletions = Deletions::record(env.client(), "cascade", &KINDS).await?;
     env.kubectl()
@@ -72,7 +72,7 @@ pub(crate) async fn foreground_goes_from_the_bottom_up(env: Env) -> anyhow::Resu
 }
 
 /// Only the Deployment goes; the ReplicaSet has no owner then, and keeps its pods.
-pub(crate) async fn orphan_leaves_the_rest_alone(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn gc_t20_orphan_leaves_the_rest_alone(env: Env) -> anyhow::Result<()> {
     let _parts = three_pods(&env).await?;
     let before = names(&env).await?;
     env.kubectl()

@@ -17,19 +17,23 @@ use evenkeel_e2e::scenario;
 fn main() -> ExitCode {
     evenkeel_e2e::trial::main(&[
         scenario!(BOTH, guestbook::kubectl_takes_it_through_its_life, kubectl),
-        scenario!(BOTH, rollout::a_rolling_update_keeps_its_bounds),
-        scenario!(BOTH, rollout::recreate_ends_the_old_before_the_new),
-        scenario!(BOTH, cascade::background_goes_from_the_top_down, kubectl),
-        scenario!(BOTH, cascade::foreground_goes_from_the_bottom_up, kubectl),
-        scenario!(BOTH, cascade::orphan_leaves_the_rest_alone, kubectl),
+        scenario!(BOTH, rollout::kcm_d7_d8_a_rolling_update_keeps_its_bounds),
+        scenario!(BOTH, rollout::kcm_d10_recreate_ends_the_old_before_the_new),
         scenario!(
             BOTH,
-            adoption::an_orphaned_replica_set_is_adopted_again,
+            cascade::gc_t19_background_goes_from_the_top_down,
+            kubectl
+        ),
+        scenario!(BOTH, cascade::foreground_goes_from_the_bottom_up, kubectl),
+        scenario!(BOTH, cascade::gc_t20_orphan_leaves_the_rest_alone, kubectl),
+        scenario!(
+            BOTH,
+            adoption::kcm_c1_an_orphaned_replica_set_is_adopted_again,
             kubectl
         ),
         scenario!(
             BOTH,
-            adoption::a_relabelled_pod_is_released_and_replaced,
+            adoption::kcm_c1_a_relabelled_pod_is_released_and_replaced,
             kubectl
         ),
         scenario!(BOTH, leadership::a_killed_leader_is_replaced_in_mid_rollout),

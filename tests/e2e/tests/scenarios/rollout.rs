@@ -11,7 +11,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 /// Never more than replicas + maxSurge pods that are not terminating, never
 /// fewer than replicas - maxUnavailable ready ones, at any revision.
-pub(crate) async fn a_rolling_update_keeps_its_bounds(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn kcm_d7_d8_a_rolling_update_keeps_its_bounds(env: Env) -> anyhow::Result<()> {
     let _manager = env.start_manager("manager", &[])?;
     let _nodes = env.start_nodes(3, Duration::from_millis(100))?;
     env.create_namespace("bounds").await?;
@@ -43,7 +43,7 @@ pub(crate) async fn a_rolling_update_keeps_its_bounds(env: Env) -> anyhow::Resul
 }
 
 /// Recreate has no moment with pods of both templates.
-pub(crate) async fn recreate_ends_the_old_before_the_new(env: Env) -> anyhow::Result<()> {
+pub(crate) async fn kcm_d10_recreate_ends_the_old_before_the_new(env: Env) -> anyhow::Result<()> {
     let _manager = env.start_manager("manager", &[])?;
     let _nodes = env.start_nodes(2, Duration::from_millis(20))?;
     env.create_namespace("recreate").await?;
