@@ -13,6 +13,7 @@ use crate::random::Random;
 use crate::resources::{BUILTIN, Registry};
 use crate::server::{Server, State};
 use crate::storage::{HistoryLimits, Revisions, Shard};
+use crate::strategy::Allocator;
 
 /// Settings of a [`Server`].
 #[derive(Debug, Clone)]
@@ -74,6 +75,7 @@ impl Builder {
             namespaces,
             clock: Clock::starting_at(self.now.unwrap_or_else(Timestamp::now)),
             random: Random::seeded(self.seed.unwrap_or_else(|| fastrand::u64(..))),
+            allocator: Allocator::default(),
             faults: Faults::default(),
             tokens: Tokens::default(),
         };

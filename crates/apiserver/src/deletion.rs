@@ -194,15 +194,14 @@ fn plan_graceful(
             )
         }
         _ if running > 0 => Plan::Keep,
-        // Only finalizers hold it now: they follow the policy.
-        _ => finish(
-            meta,
-            Some(deadline),
-            Some(0),
-            options.finalizers(&meta.finalizers, rules),
-            false,
-            now,
-        ),
+        // Only finalizers hold it now, and they follow the policy.
+        _ => {
+            let finalizers = options.finalizers(&meta.finalizers, rules);
+            if finalizers.is_empty() {
+                return Plan::Remove;
+            }
+            finish(meta, Some(deadline), Some(0), finalizers, false, now)
+        }
     }
 }
 

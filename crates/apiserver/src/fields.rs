@@ -69,7 +69,7 @@ pub(crate) fn default(resource: &Resource, object: &mut Value) {
 
 /// The rules of the type that an object breaks.
 pub(crate) fn causes(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<StatusCause> {
-    validation::causes(resource.schema.kind(), object, old)
+    validation::causes(&resource.schema, object, old)
 }
 
 /// The object after a patch, decoded as its type; and the warnings.

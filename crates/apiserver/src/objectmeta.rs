@@ -4,6 +4,7 @@ use evenkeel_meta::{StatusCause, Timestamp};
 use serde_json::{Map, Value};
 
 use crate::object::restore;
+use crate::validation::qualified_name;
 
 const GC_ORPHAN: &str = "orphan";
 const GC_FOREGROUND: &str = "foregroundDeletion";
@@ -33,12 +34,13 @@ pub(crate) fn begin(
 
 /// Restores what an update may not change and did not try to.
 pub(crate) fn carry_over(metadata: &mut Map<String, Value>, live: &Map<String, Value>) {
-    for name in ["uid", "creationTimestamp", "namespace", "name"] {
+    for name in ["uid", "namespace", "name"] {
         if metadata.get(name).is_none_or(is_empty) {
             restore(metadata, Some(live), name);
         }
     }
-    // Once set, it can neither be removed nor moved by an update.
+    // Neither time can be changed or removed by an update: what was sent is ignored.
+    restore(metadata, Some(live), "creationTimestamp");
     restore(metadata, Some(live), "deletionTimestamp");
     if !metadata.contains_key("deletionGracePeriodSeconds") {
         restore(metadata, Some(live), "deletionGracePeriodSeconds");
@@ -98,12 +100,7 @@ fn check_finalizers(metadata: &Map<String, Value>, causes: &mut Vec<StatusCause>
             GC_ORPHAN => orphan = true,
             GC_FOREGROUND => foreground = true,
             NAMESPACE_FINALIZER => {}
-            other if is_qualified(other) => {}
-            other => causes.push(invalid(
-                format!("metadata.finalizers[{at}]"),
-                &Value::from(other),
-                "name is neither a standard finalizer name nor is it fully qualified",
-            )),
+            other => check_finalizer(at, other, causes),
         }
     }
     if orphan && foreground {
@@ -170,13 +167,7 @@ fn check_immutable(
     live: &Map<String, Value>,
     causes: &mut Vec<StatusCause>,
 ) {
-    for name in [
-        "name",
-        "namespace",
-        "uid",
-        "creationTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    for name in ["name", "namespace", "uid", "deletionGracePeriodSeconds"] {
         let (new, old) = (metadata.get(name), live.get(name));
         if new != old {
             causes.push(invalid(
@@ -220,18 +211,19 @@ fn invalid(field: impl Into<String>, value: &Value, why: &str) -> StatusCause {
     }
 }
 
-/// A DNS domain, a slash and a name.
-fn is_qualified(name: &str) -> bool {
-    name.split_once('/').is_some_and(|(domain, name)| {
-        !domain.is_empty()
-            && !name.is_empty()
-            && domain.bytes().all(|byte| {
-                byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-')
-            })
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'))
-    })
+fn check_finalizer(at: usize, name: &str, causes: &mut Vec<StatusCause>) {
+    let complaints = qualified_name(name);
+    let qualified = name.contains('/');
+    for why in &complaints {
+        causes.push(invalid("metadata.finalizers", &Value::from(name), why));
+    }
+    if complaints.is_empty() && !qualified {
+        causes.push(invalid(
+            format!("metadata.finalizers[{at}]"),
+            &Value::from(name),
+            "name is neither a standard finalizer name nor is it fully qualified",
+        ));
+    }
 }
 
 fn strings<'a>(metadata: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = &'a str> {

@@ -18,6 +18,7 @@ use crate::http::{Body, Identity, Query, Request, error_response};
 use crate::random::Random;
 use crate::resources::Registry;
 use crate::storage::{HistoryLimits, Revisions, Shard};
+use crate::strategy::Allocator;
 use crate::verbs;
 
 /// What the real server accepts as a request body.
@@ -46,6 +47,7 @@ pub(crate) struct State {
     pub(crate) namespaces: Arc<Shard>,
     pub(crate) clock: Clock,
     pub(crate) random: Random,
+    pub(crate) allocator: Allocator,
     pub(crate) faults: Faults,
     pub(crate) tokens: Tokens,
 }

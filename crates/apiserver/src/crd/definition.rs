@@ -112,6 +112,7 @@ impl<'a> Definition<'a> {
             subresources: subresources.into(),
             fields: selectable_fields(version).into(),
             custom: true,
+            deprecation: None,
             view: View::Retyped,
             scale: scale.map_or_else(ScalePaths::default, scale_paths),
             columns: Some(custom_columns(version)),

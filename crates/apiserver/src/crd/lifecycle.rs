@@ -61,8 +61,8 @@ fn mark(object: &mut Value, now: String) {
         conditions.push(json!({
             "type": "Terminating",
             "status": "True",
-            "reason": "InstanceDeletionInProgress",
-            "message": "CustomResource deletion is in progress",
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
             "lastTransitionTime": now,
         }));
     }
@@ -76,13 +76,13 @@ fn delete_objects(state: &State, definition: &Value) -> Result<(), Status> {
         return Ok(());
     };
     let options = Options::default();
-    for (key, record) in resource.shard.snapshot(&KeyRange::All).items {
+    for (key, record) in resource.shard.snapshot(&KeyRange::All) {
         let mut current = Some(record);
         while let Some(record) = current {
             let plan = deletion::plan(record.meta(), None, &resource.rules, &options, state.clock.now());
             let outcome = match plan {
                 Plan::Keep => Ok(()),
-                Plan::Remove => resource.shard.remove(&key, record.revision(), None).map(|_| ()),
+                Plan::Remove => resource.shard.remove(&key, record.revision()).map(|_| ()),
                 Plan::Mark { marks, .. } => {
                     let mut object = resource.decode(&record)?;
                     marks.apply(&mut object);
@@ -113,7 +113,7 @@ pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Resul
         }
         let draft = definitions.encode(&object)?;
         let written = if draft.meta().finalizers.is_empty() {
-            definitions.shard.remove(&key, live.revision(), Some(draft)).map(|_| ())
+            definitions.shard.remove(&key, live.revision()).map(|_| ())
         } else if draft.same_as(&live) {
             Ok(())
         } else {
@@ -133,17 +133,17 @@ pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Resul
 }
 
 /// New objects of a definition that is going away would never be cleaned up.
-pub(crate) fn refuse_if_terminating(state: &State, resource: &Resource) -> Result<(), Status> {
+pub(crate) fn refuse_if_terminating(state: &State, resource: &Resource, name: &str) -> Result<(), Status> {
     let registry = Arc::clone(&state.registry.read());
     let definition = registry
         .find(GROUP, "v1", PLURAL)
         .and_then(|definitions| definitions.shard.get(&object_key(None, &format!("{}.{}", resource.api.plural, resource.api.group))));
     match definition {
-        Some(definition) if is_terminating(definition.meta()) => {
-            let mut status = Status::method_not_allowed();
-            status.message = "create not allowed while custom resource definition is terminating".into();
-            Err(status)
-        }
+        Some(definition) if is_terminating(definition.meta()) => Err(Status::forbidden(
+            &resource.group_resource(),
+            name,
+            "create not allowed while custom resource definition is terminating",
+        )),
         _ => Ok(()),
     }
 }

@@ -13,7 +13,6 @@ use serde_json::json;
 use crate::http::{Discovery, Reply, Request, Route, discovery_version};
 use crate::resources::Registry;
 use crate::server::State;
-use crate::verbs::unknown_path;
 
 const GIT_VERSION: &str = "v1.37.2+evenkeel";
 
@@ -25,7 +24,7 @@ pub(crate) fn serve(state: &Arc<State>, route: &Route<'_>, request: &Request) ->
     let registry = Arc::clone(&state.registry.read());
     match route {
         Route::CoreVersions | Route::Groups => roots(&registry, matches!(route, Route::CoreVersions), request),
-        Route::Group(group) => plain::group(&registry, group),
+        Route::Group(group) => Ok(plain::group(&registry, group)),
         Route::GroupVersion(group, version) => plain::resources(&registry, group, version),
         Route::Resource(_) | Route::Other => other(&registry, request),
     }
@@ -50,8 +49,16 @@ fn other(registry: &Registry, request: &Request) -> Result<Reply, Status> {
         "/openapi/v3" => Ok(openapi::index(registry)),
         _ => match path.strip_prefix("/openapi/v3/") {
             Some(group_version) => openapi::group_version(registry, group_version),
-            None => Err(unknown_path()),
+            None => Ok(not_found()),
         },
+    }
+}
+
+/// Paths that are no resource's are answered by no API.
+pub(crate) fn not_found() -> Reply {
+    Reply {
+        code: 404,
+        ..Reply::text("404 page not found\n")
     }
 }
 

@@ -3,6 +3,7 @@
 use evenkeel_meta::Status;
 use serde_json::{Value, json};
 
+use super::not_found;
 use crate::http::Reply;
 use crate::resources::{Group, Registry, Resource, Subresource};
 use crate::verbs::unknown_path;
@@ -27,12 +28,14 @@ pub(super) fn groups(registry: &Registry) -> Reply {
 }
 
 /// `/apis/{group}`
-pub(super) fn group(registry: &Registry, name: &str) -> Result<Reply, Status> {
-    let group = registry.group(name).filter(|_| !name.is_empty()).ok_or_else(unknown_path)?;
+pub(super) fn group(registry: &Registry, name: &str) -> Reply {
+    let Some(group) = registry.group(name).filter(|_| !name.is_empty()) else {
+        return not_found();
+    };
     let mut value = describe_group(group);
     value["kind"] = "APIGroup".into();
     value["apiVersion"] = "v1".into();
-    Ok(Reply::value(200, &value))
+    Reply::value(200, &value)
 }
 
 /// `/api/v1`, `/apis/{group}/{version}`

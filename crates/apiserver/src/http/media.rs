@@ -1,7 +1,7 @@
 //! Media types: what the client accepts and what it sent.
 
 use bytes::Bytes;
-use evenkeel_meta::{Reason, Status};
+use evenkeel_meta::{Reason, Status, StatusDetails};
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::Value;
@@ -143,12 +143,16 @@ pub(crate) fn yaml(body: &Bytes) -> Result<Value, Status> {
     if let Ok(value) = serde_json::from_slice(body) {
         return Ok(value);
     }
-    serde_saphyr::from_slice(body)
+    // A name `y` or `no` is a text, whatever YAML 1.1 says.
+    let options = serde_saphyr::options! { strict_booleans: true };
+    serde_saphyr::from_slice_with_options(body, options)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))
 }
 
 pub(crate) fn unsupported(message: &str) -> Status {
-    Status::failure(415, Reason::UnsupportedMediaType, message)
+    let mut status = Status::failure(415, Reason::UnsupportedMediaType, message);
+    status.details = Some(StatusDetails::default());
+    status
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl Query {
         };
         let number = value
             .parse()
-            .map_err(|_| Status::bad_request(format!("{name}: \"{value}\" is not an integer")))?;
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{value}\": invalid syntax")))?;
         Ok(Some(number))
     }
 }

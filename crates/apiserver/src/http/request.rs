@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use evenkeel_meta::{FieldSelector, GroupVersionKind, LabelSelector, Status, StatusCause};
+use evenkeel_meta::{FieldSelector, GroupVersionKind, LabelSelector, Reason, Status, StatusCause};
 use http::header::USER_AGENT;
 use http::{HeaderMap, Method};
 
@@ -66,18 +66,20 @@ impl Request {
         }
     }
 
-    /// Whether to change nothing. Only `All` is known.
-    pub(crate) fn dry_run(&self) -> Result<bool, Status> {
-        let mut dry = false;
-        for value in self.query.all("dryRun").filter(|value| !value.is_empty()) {
-            if value != "All" {
-                return Err(Status::bad_request(format!(
-                    "dryRun: Unsupported value: \"{value}\": supported values: \"All\""
-                )));
-            }
-            dry = true;
+    /// Whether to change nothing. Only `All` is known. `options_kind` is the kind of the
+    /// options in the query, for the answer to bad ones.
+    pub(crate) fn dry_run(&self, options_kind: &str) -> Result<bool, Status> {
+        let values: Vec<&str> = self.query.all("dryRun").filter(|value| !value.is_empty()).collect();
+        if values.iter().all(|value| *value == "All") {
+            return Ok(!values.is_empty());
         }
-        Ok(dry)
+        let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", options_kind);
+        let cause = StatusCause {
+            reason: "FieldValueNotSupported".into(),
+            message: format!("Unsupported value: {}: supported values: \"All\"", serde_json::json!(values)),
+            field: "dryRun".into(),
+        };
+        Err(Status::invalid(&kind, "", vec![cause]))
     }
 
     pub(crate) fn is_watch(&self) -> bool {
@@ -119,11 +121,7 @@ impl ListOptions {
         let limit = query.number("limit")?.unwrap_or(0);
         let version = match query.text("resourceVersion") {
             None => None,
-            Some(text) => Some(text.parse().map_err(|_| {
-                Status::bad_request(format!(
-                    "resourceVersion: Invalid value: \"{text}\": not a resource version"
-                ))
-            })?),
+            Some(text) => Some(text.parse().map_err(|_| bad_version(text, query))?),
         };
         let version_match = match query.text("resourceVersionMatch") {
             None => None,
@@ -201,11 +199,18 @@ impl WatchOptions {
                 "resourceVersionMatch",
                 "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
             )),
-            (Some(_), Some(VersionMatch::Exact)) => Err(refuse(
-                "resourceVersionMatch",
-                "FieldValueNotSupported",
-                "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"",
-            )),
+            (Some(_), Some(VersionMatch::Exact)) => Err(refuse_all(vec![
+                cause(
+                    "resourceVersionMatch",
+                    "FieldValueForbidden",
+                    "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                ),
+                cause(
+                    "resourceVersionMatch",
+                    "FieldValueNotSupported",
+                    "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"",
+                ),
+            ])),
             _ => Ok(options),
         }
     }
@@ -223,16 +228,32 @@ fn parse_selector<S: std::str::FromStr<Err: std::fmt::Display> + Default>(
     }
 }
 
+/// Lists and watches differ in whose fault it is.
+fn bad_version(text: &str, query: &Query) -> Status {
+    let why = format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax");
+    match query.flag("watch") {
+        Some(true) => Status::failure(500, Reason::Unknown, why),
+        _ => Status::bad_request(format!("invalid resource version: {why}")),
+    }
+}
+
 fn forbid(field: &str, why: &str) -> Status {
     refuse(field, "FieldValueForbidden", &format!("Forbidden: {why}"))
 }
 
 fn refuse(field: &str, reason: &str, message: &str) -> Status {
+    refuse_all(vec![cause(field, reason, message)])
+}
+
+fn refuse_all(causes: Vec<StatusCause>) -> Status {
     let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", "ListOptions");
-    let cause = StatusCause {
+    Status::invalid(&kind, "", causes)
+}
+
+fn cause(field: &str, reason: &str, message: &str) -> StatusCause {
+    StatusCause {
         reason: reason.into(),
         message: message.into(),
         field: field.into(),
-    };
-    Status::invalid(&kind, "", vec![cause])
+    }
 }

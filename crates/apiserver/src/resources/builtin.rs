@@ -25,6 +25,7 @@ pub(crate) struct Row {
     rules: Rules,
     subresources: &'static [Subresource],
     fields: &'static [SelectableField],
+    deprecation: Option<&'static str>,
 }
 
 const STANDARD: Rules = Rules {
@@ -54,6 +55,7 @@ const fn namespaced(
         rules: STANDARD,
         subresources: &[],
         fields: &[],
+        deprecation: None,
     }
 }
 
@@ -125,6 +127,11 @@ impl Row {
         self
     }
 
+    const fn deprecated(mut self, warning: &'static str) -> Self {
+        self.deprecation = Some(warning);
+        self
+    }
+
     const fn one_by_one(mut self) -> Self {
         self.rules.deletable_as_collection = false;
         self
@@ -153,6 +160,7 @@ impl Row {
             custom: false,
             view: if self.group == "events.k8s.io" { View::NewEvents } else { View::Own },
             columns: None,
+            deprecation: self.deprecation,
             scale: ScalePaths::default(),
             shard,
         }
@@ -219,7 +227,7 @@ pub(crate) const BUILTIN: &[Row] = &[
     namespaced("", "v1", "ConfigMap", "configmaps").short(names!["cm"]),
     namespaced("", "v1", "Endpoints", "endpoints")
         .short(names!["ep"])
-        .upsert(),
+        .upsert().deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
     namespaced("", "v1", "Event", "events")
         .short(names!["ev"])
         .upsert()
@@ -239,10 +247,10 @@ pub(crate) const BUILTIN: &[Row] = &[
         .fields(NODE_FIELDS),
     namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .short(names!["pvc"])
-        .sub(STATUS),
+        .sub(STATUS).answers_object(),
     cluster("", "v1", "PersistentVolume", "persistentvolumes")
         .short(names!["pv"])
-        .sub(STATUS),
+        .sub(STATUS).answers_object(),
     namespaced("", "v1", "Pod", "pods")
         .short(names!["po"])
         .all()
@@ -272,7 +280,6 @@ pub(crate) const BUILTIN: &[Row] = &[
     namespaced("", "v1", "ServiceAccount", "serviceaccounts")
         .short(names!["sa"])
         .sub(&[Subresource::Token])
-        .conditional()
         .answers_object(),
     namespaced("", "v1", "Service", "services")
         .short(names!["svc"])
@@ -316,7 +323,7 @@ pub(crate) const BUILTIN: &[Row] = &[
     )
     .short(names!["hpa"])
     .all()
-    .sub(STATUS),
+    .sub(STATUS).generation(),
     namespaced("batch", "v1", "CronJob", "cronjobs")
         .short(names!["cj"])
         .all()

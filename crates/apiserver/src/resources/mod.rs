@@ -29,6 +29,8 @@ pub(crate) struct Resource {
     /// What field selectors may name beside `metadata.name` and `metadata.namespace`.
     pub(crate) fields: Cow<'static, [SelectableField]>,
     pub(crate) custom: bool,
+    /// Warns everybody who uses it.
+    pub(crate) deprecation: Option<&'static str>,
     pub(crate) view: View,
     /// `{"kind":..,"apiVersion":..,`: how its objects begin.
     pub(crate) head: String,

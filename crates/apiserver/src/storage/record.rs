@@ -99,6 +99,23 @@ impl Draft {
         &self.meta
     }
 
+    /// The object as a dry run shows it: without a resource version.
+    pub(crate) fn seal_unstored(self) -> Record {
+        const FIELD: &str = "\"resourceVersion\":\"\",";
+        let start = self.layout.metadata.0 as usize + 1;
+        let mut data = self.bytes;
+        data.drain(start..start + FIELD.len());
+        let mut layout = self.layout;
+        layout.metadata.1 -= u32::try_from(FIELD.len()).unwrap_or(0);
+        Record {
+            revision: 0,
+            data: data.into(),
+            layout,
+            meta: Arc::new(self.meta),
+            fields: self.fields.into(),
+        }
+    }
+
     /// Gives the object its revision.
     pub(crate) fn seal(self, revision: u64) -> Record {
         let (data, layout) = stamp(&self.bytes, self.layout, revision);

@@ -31,13 +31,6 @@ struct State {
 #[error("the object changed in the meantime")]
 pub(crate) struct Raced;
 
-/// Objects as of one revision, in key order.
-#[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) revision: u64,
-    pub(crate) items: Vec<(Key, Arc<Record>)>,
-}
-
 impl Shard {
     pub(crate) fn new(revisions: Arc<Revisions>, limits: HistoryLimits) -> Self {
         let born = revisions.current();
@@ -90,23 +83,15 @@ impl Shard {
     }
 
     /// Removes the object if it is still at revision `expected`. The answer is its last
-    /// state, `last` if given, under the revision of the deletion.
-    pub(crate) fn remove(
-        &self,
-        key: &Key,
-        expected: u64,
-        last: Option<Draft>,
-    ) -> Result<Arc<Record>, Raced> {
+    /// state under the revision of the deletion.
+    pub(crate) fn remove(&self, key: &Key, expected: u64) -> Result<Arc<Record>, Raced> {
         let commit = self.revisions.begin();
         let mut state = self.state.write();
         let Some(previous) = state.expect(key, Some(expected))? else {
             return Err(Raced);
         };
         let revision = commit.next();
-        let record = Arc::new(match last {
-            Some(draft) => draft.seal(revision),
-            None => previous.restamp(revision),
-        });
+        let record = Arc::new(previous.restamp(revision));
         state.objects.remove(key);
         state.window.push(Change {
             kind: ChangeKind::Deleted,
@@ -166,17 +151,10 @@ impl Shard {
     }
 
     /// Every object of `range` now.
-    pub(crate) fn snapshot(&self, range: &KeyRange) -> Snapshot {
+    pub(crate) fn snapshot(&self, range: &KeyRange) -> Vec<(Key, Arc<Record>)> {
         let state = self.state.read();
-        let items = state
-            .objects
-            .range::<Key, _>(range.bounds(None))
-            .map(|(key, record)| (Arc::clone(key), Arc::clone(record)))
-            .collect();
-        Snapshot {
-            revision: self.revisions.current(),
-            items,
-        }
+        let objects = state.objects.range::<Key, _>(range.bounds(None));
+        objects.map(|(key, record)| (Arc::clone(key), Arc::clone(record))).collect()
     }
 
     /// At most `limit` changes behind `revision`, and the revision up to which they are

@@ -107,7 +107,10 @@ pub(super) fn age() -> Column {
 }
 
 pub(super) fn created_at() -> Column {
-    string("Created At", |object, _| object["metadata"]["creationTimestamp"].clone())
+    Column {
+        kind: "date".into(),
+        ..string("Created At", |object, _| object["metadata"]["creationTimestamp"].clone())
+    }
 }
 
 /// A text field, `<none>` when it is absent or empty.

@@ -3,7 +3,7 @@
 use evenkeel_meta::Timestamp;
 use serde_json::Value;
 
-use super::column::{age, count, created_at, entries, list, name, number, string, text_or_none, wide};
+use super::column::{age, count, created_at, entries, list, name, string, text_or_none, wide};
 use super::{Column, duration};
 use crate::object::{field, text};
 
@@ -11,14 +11,13 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
     Some(match (group, plural) {
         ("", "namespaces") => vec![name(), string("Status", |it, _| it["status"]["phase"].clone()), age()],
         ("", "nodes") => nodes(),
-        ("", "configmaps") => vec![name(), number("Data", |it, _| entries(it, &["data", "binaryData"])), age()],
+        ("", "configmaps") => vec![name(), string("Data", |it, _| entries(it, &["data", "binaryData"])), age()],
         ("", "secrets") => vec![
             name(),
             string("Type", |it, _| text_or_none(it, &["type"])),
-            number("Data", |it, _| entries(it, &["data"])),
+            string("Data", |it, _| entries(it, &["data"])),
             age(),
         ],
-        ("", "serviceaccounts") => vec![name(), number("Secrets", |it, _| list(it, &["secrets"]).len().into()), age()],
         ("" | "events.k8s.io", "events") => events(),
         ("coordination.k8s.io", "leases") => vec![
             name(),
@@ -143,18 +142,30 @@ fn events() -> Vec<Column> {
         string("Object", |it, _| involved(it).into()),
         wide("Subobject", |it, _| text(it, &["involvedObject", "fieldPath"]).unwrap_or_default().into()),
         wide("Source", |it, _| {
-            let component = text(it, &["source", "component"]).filter(|name| !name.is_empty());
-            let component = component.or_else(|| text(it, &["reportingComponent"])).unwrap_or_default();
-            match text(it, &["source", "host"]).filter(|host| !host.is_empty()) {
-                Some(host) => format!("{component}, {host}").into(),
-                None => component.into(),
-            }
+            event_source(it).into()
         }),
         string("Message", |it, _| text(it, &["message"]).or_else(|| text(it, &["note"])).unwrap_or_default().trim().into()),
         wide("First Seen", |it, now| seen(it, now, &["eventTime"], "firstTimestamp").into()),
         wide("Count", |it, _| count(it, &["count"]).max(1).to_string().into()),
-        wide("Name", |it, _| it["metadata"]["name"].clone()),
+        Column {
+            priority: 1,
+            ..name()
+        },
     ]
+}
+
+/// Who reports, and from where; in both forms of events.
+fn event_source(event: &Value) -> String {
+    let part = |paths: [&[&str]; 2]| {
+        paths.iter().find_map(|path| text(event, path).filter(|part| !part.is_empty())).unwrap_or_default()
+    };
+    let old = part([&["source", "component"], &["deprecatedSource", "component"]]);
+    let (component, host) = if old.is_empty() {
+        (part([&["reportingComponent"], &["reportingController"]]), part([&["reportingInstance"], &[]]))
+    } else {
+        (old, part([&["source", "host"], &["deprecatedSource", "host"]]))
+    };
+    if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") }
 }
 
 fn seen(event: &Value, now: Timestamp, micro: &[&str], classic: &str) -> String {

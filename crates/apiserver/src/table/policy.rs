@@ -22,14 +22,14 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
                 format!("{}/{}", part("kind"), part("name")).into()
             }),
             string("Targets", |it, _| {
-                if list(it, &["spec", "metrics"]).is_empty() { "<none>".into() } else { "<unknown>".into() }
+                targets(it).into()
             }),
             string("MinPods", |it, _| match field(it, &["spec", "minReplicas"]) {
                 Some(replicas) => replicas.to_string().into(),
                 None => "<unset>".into(),
             }),
-            number("MaxPods", |it, _| count(it, &["spec", "maxReplicas"]).into()),
-            number("Replicas", |it, _| count(it, &["status", "currentReplicas"]).into()),
+            string("MaxPods", |it, _| count(it, &["spec", "maxReplicas"]).into()),
+            string("Replicas", |it, _| count(it, &["status", "currentReplicas"]).into()),
             age(),
         ],
         ("", "resourcequotas") => vec![
@@ -61,6 +61,20 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
         ],
         _ => return None,
     })
+}
+
+/// The metrics to scale by, without their current values, which nothing here measures.
+fn targets(autoscaler: &Value) -> String {
+    let targets = list(autoscaler, &["spec", "metrics"]).iter().map(|metric| {
+        let resource = text(metric, &["resource", "name"]);
+        let utilization = field(metric, &["resource", "target", "averageUtilization"]);
+        match (resource, utilization) {
+            (Some(name), Some(percent)) => format!("{name}: <unknown>/{percent}%"),
+            _ => "<unknown>".to_owned(),
+        }
+    });
+    let targets: Vec<String> = targets.collect();
+    if targets.is_empty() { "<none>".to_owned() } else { targets.join(", ") }
 }
 
 fn int_or_string(object: &Value, path: &[&str]) -> Value {

@@ -15,8 +15,8 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
             string("Ready", |it, _| {
                 format!("{}/{}", count(it, &["status", "readyReplicas"]), replicas(it)).into()
             }),
-            number("Up-to-date", |it, _| count(it, &["status", "updatedReplicas"]).into()),
-            number("Available", |it, _| count(it, &["status", "availableReplicas"]).into()),
+            string("Up-to-date", |it, _| count(it, &["status", "updatedReplicas"]).into()),
+            string("Available", |it, _| count(it, &["status", "availableReplicas"]).into()),
             age(),
         ],
         ("apps", "replicasets") | ("", "replicationcontrollers") => vec![
@@ -57,8 +57,16 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
             return Some(vec![
                 name(),
                 string("Controller", |it, _| controller(it).into()),
-                number("Revision", |it, _| count(it, &["revision"]).into()),
+                string("Revision", |it, _| count(it, &["revision"]).into()),
                 age(),
+            ]);
+        }
+        ("", "podtemplates") => {
+            return Some(vec![
+                name(),
+                string("Containers", |it, _| containers(field(it, &["template", "spec"]), "name")),
+                string("Images", |it, _| containers(field(it, &["template", "spec"]), "image")),
+                string("Pod Labels", |it, _| pairs(field(it, &["template", "metadata", "labels"])).into()),
             ]);
         }
         _ => return None,
@@ -169,10 +177,13 @@ fn cron_jobs() -> Vec<Column> {
         name(),
         string("Schedule", |it, _| text_or_none(it, &["spec", "schedule"])),
         string("Timezone", |it, _| text_or_none(it, &["spec", "timeZone"])),
-        string("Suspend", |it, _| {
-            let suspended = field(it, &["spec", "suspend"]).and_then(Value::as_bool) == Some(true);
-            if suspended { "True".into() } else { "False".into() }
-        }),
+        Column {
+            kind: "boolean".into(),
+            ..string("Suspend", |it, _| {
+                let suspended = field(it, &["spec", "suspend"]).and_then(Value::as_bool) == Some(true);
+                if suspended { "True".into() } else { "False".into() }
+            })
+        },
         number("Active", |it, _| list(it, &["status", "active"]).len().into()),
         string("Last Schedule", |it, now| match field(it, &["status", "lastScheduleTime"]) {
             Some(time) => duration::since(Some(time), now).into(),

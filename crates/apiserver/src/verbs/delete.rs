@@ -68,7 +68,7 @@ pub(super) fn delete(call: &Call) -> Result<Reply, Status> {
 pub(super) fn options(request: &Request) -> Result<(Options, bool), Status> {
     if !request.body.is_empty() {
         let (options, dry_run) = options_of(decode_body(&request.headers, &request.body)?)?;
-        return Ok((options, dry_run || request.dry_run()?));
+        return Ok((options, dry_run || request.dry_run("DeleteOptions")?));
     }
     let options = Options::new(
         request.query.number("gracePeriodSeconds")?,
@@ -76,7 +76,7 @@ pub(super) fn options(request: &Request) -> Result<(Options, bool), Status> {
         request.query.flag("orphanDependents"),
         Preconditions::default(),
     )?;
-    Ok((options, request.dry_run()?))
+    Ok((options, request.dry_run("DeleteOptions")?))
 }
 
 /// Reads and checks the options of a deletion.
@@ -146,7 +146,7 @@ fn attempt(
         Plan::Keep => return Ok(Ok(Outcome::Held(Arc::clone(live)))),
         Plan::Remove if dry_run => return Ok(Ok(Outcome::Gone(Arc::clone(live)))),
         Plan::Remove => {
-            let removed = resource.shard.remove(key, live.revision(), None);
+            let removed = resource.shard.remove(key, live.revision());
             if resource.custom {
                 crd::finish_if_empty(&call.state, &resource.api.group, &resource.api.plural)?;
             }
@@ -174,7 +174,7 @@ fn attempt(
     if !remove {
         return Ok(Ok(Outcome::Held(marked)));
     }
-    let removed = resource.shard.remove(key, marked.revision(), None);
+    let removed = resource.shard.remove(key, marked.revision());
     Ok(removed.map(|_| Outcome::Gone(marked)))
 }
 
@@ -192,7 +192,7 @@ fn terminate_namespace(
             return Ok(Ok(Outcome::Held(Arc::clone(live))));
         }
         return Ok(shard
-            .remove(key, live.revision(), None)
+            .remove(key, live.revision())
             .map(|_| Outcome::Gone(Arc::clone(live))));
     }
     let now = call.state.clock.now();

@@ -23,6 +23,9 @@ pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Rep
     let Route::Resource(address) = route else {
         return discovery::serve(state, &route, &request);
     };
+    if state.registry.read().version(&address.group, &address.version).is_none() {
+        return Ok(discovery::not_found());
+    }
     let (resource, subresource) = resolve(state, &address)?;
     let verb = verb(&request, &address, &resource, subresource)?;
     let hits = state.faults.hit(&Subject {
@@ -39,6 +42,7 @@ pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Rep
     });
     suffer(&hits).await?;
     let lose_answer = hits.lose_answer;
+    let deprecation = resource.deprecation.map(str::to_owned);
     let call = Call {
         state: Arc::clone(state),
         projection: accept(&request.headers)?,
@@ -49,7 +53,7 @@ pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Rep
         request,
         hits,
     };
-    let reply = Box::pin(run(verb, call)).await;
+    let reply = Box::pin(run(verb, call)).await.map(|reply| reply.warn(deprecation));
     if lose_answer { lost(reply) } else { reply }
 }
 
@@ -117,14 +121,14 @@ fn verb(
         (&Method::DELETE, false) if resource.rules.deletable_as_collection => {
             Verb::DeleteCollection
         }
-        _ => return Err(Status::method_not_allowed()),
+        _ => return Err(not_allowed()),
     };
     // Objects of namespaced resources are created inside a namespace.
     if resource.namespaced()
         && address.namespace.is_none()
         && matches!(verb, Verb::Create | Verb::DeleteCollection)
     {
-        return Err(Status::method_not_allowed());
+        return Err(not_allowed());
     }
     Ok(verb)
 }
@@ -148,6 +152,12 @@ fn lost(reply: Result<Reply, Status>) -> Result<Reply, Status> {
     let mut reply = reply?;
     reply.content = Content::Stream(Body::stream(stream::iter([Err(BodyError)])));
     Ok(reply)
+}
+
+fn not_allowed() -> Status {
+    let mut status = Status::method_not_allowed();
+    status.details = Some(StatusDetails::default());
+    status
 }
 
 /// 404 for a path, not for an object.

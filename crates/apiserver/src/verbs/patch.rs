@@ -8,16 +8,14 @@ use serde_json::Value;
 
 use super::Call;
 use super::update::{check_version, modified};
-use super::write::{ATTEMPTS, Failure, Write, Written, wrong_patch_type};
+use super::write::{ATTEMPTS, Failure, Write, Written, place, wrong_patch_type};
 use crate::fields;
-use crate::http::{Reply, json, yaml};
-use crate::object::{as_map, meta_text};
+use crate::http::{Reply, json, unsupported, yaml};
+use crate::object::{as_map, meta_text, metadata_mut};
 use crate::storage::Record;
 
 const JSON_MERGE_APPLY: &str =
     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
-const ALL: &str = "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, \
-                   application/apply-patch+yaml";
 
 pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
     let kind = patch_kind(call)?;
@@ -43,19 +41,12 @@ pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
 }
 
 fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
-    let content_type = call
-        .request
-        .headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
-    let accepted = if call.resource.custom {
-        JSON_MERGE_APPLY
-    } else {
-        ALL
-    };
-    let kind = PatchKind::from_content_type(content_type.unwrap_or_default());
-    kind.filter(|&kind| kind != PatchKind::Strategic || !call.resource.custom)
-        .ok_or_else(|| wrong_patch_type(accepted))
+    let content_type = call.request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    match PatchKind::from_content_type(content_type.unwrap_or_default()) {
+        Some(PatchKind::Strategic) if call.resource.custom => Err(wrong_patch_type(JSON_MERGE_APPLY)),
+        Some(kind) => Ok(kind),
+        None => Err(unsupported("415: Unsupported Media Type")),
+    }
 }
 
 fn change(
@@ -69,6 +60,7 @@ fn change(
     let (mut new, warnings) = fields::patched(&call.resource, kind, &live_value, patch, write.mode)?;
     check_version(call, live, &new)?;
     keep_type(&live_value, &mut new)?;
+    place(call, metadata_mut(&mut new))?;
     write.update(live, &live_value, new, warnings)
 }
 
@@ -104,17 +96,17 @@ fn apply(call: &Call, write: &Write<'_>) -> Result<Reply, Status> {
         return Err(Status::invalid(&kind, "", vec![cause]));
     };
     let force = call.request.query.flag("force").unwrap_or(false);
-    let (config, warnings) = write.admit(yaml(&call.request.body)?)?;
+    let config = write.admit_configuration(yaml(&call.request.body)?)?;
     for _ in 0..ATTEMPTS {
         let Some(live) = call.resource.shard.get(&call.key()) else {
             if call.subresource.is_some() {
                 return Err(call.not_found());
             }
             let new = fields::applied(&call.resource, None, &config, &write.author, force)?;
-            let written = write.create(new, warnings)?;
+            let written = write.create(new, Vec::new())?;
             return Ok(call.reply(201, &written.record)?.warn(written.warnings));
         };
-        match apply_over(call, write, &live, &config, force, warnings.clone()) {
+        match apply_over(call, write, &live, &config, force) {
             Ok(written) => return Ok(call.reply(200, &written.record)?.warn(written.warnings)),
             Err(Failure::Refused(status)) => return Err(status),
             Err(Failure::Raced) => {}
@@ -129,7 +121,6 @@ fn apply_over(
     live: &Arc<Record>,
     config: &Value,
     force: bool,
-    warnings: Vec<String>,
 ) -> Result<Written, Failure> {
     check_version(call, live, config)?;
     let live_value = call.resource.decode(live)?;
@@ -140,5 +131,5 @@ fn apply_over(
         &write.author,
         force,
     )?;
-    write.update(live, &live_value, new, warnings)
+    write.update(live, &live_value, new, Vec::new())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_meta::{GroupVersionKind, Status, StatusCause};
+use evenkeel_meta::{Status, StatusCause};
 use serde_json::Value;
 
 use super::Call;
@@ -20,7 +20,7 @@ pub(super) fn update(call: &Call) -> Result<Reply, Status> {
         && !call.resource.rules.unconditional_update
         && call.resource.shard.get(&call.key()).is_some()
     {
-        return Err(version_required(&call.resource.gvk(), call.name()));
+        return Err(version_required(call));
     }
     for _ in 0..ATTEMPTS {
         let Some(live) = call.resource.shard.get(&call.key()) else {
@@ -95,11 +95,14 @@ fn wrong_uid(call: &Call, asked: &str, found: &str) -> Status {
     Status::conflict(&call.group_resource(), call.name(), why)
 }
 
-fn version_required(kind: &GroupVersionKind, name: &str) -> Status {
+/// The answer names the resource where others name the kind.
+fn version_required(call: &Call) -> Status {
     let cause = StatusCause {
         reason: "FieldValueInvalid".into(),
         message: "Invalid value: 0: must be specified for an update".into(),
         field: "metadata.resourceVersion".into(),
     };
-    Status::invalid(kind, name, vec![cause])
+    let mut kind = call.resource.gvk();
+    kind.kind = call.resource.api.plural.clone();
+    Status::invalid(&kind, call.name(), vec![cause])
 }

@@ -7,11 +7,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use evenkeel_meta::Status;
 use futures_util::stream;
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::Call;
 use super::list::wait_for_version;
 use crate::http::{Body, BodyError, ListOptions, Projection, Reply, WatchOptions, status_json};
+use crate::object::as_map;
 use crate::represent::Representation;
 use crate::select::Selection;
 use crate::storage::{Change, ChangeKind, Compacted, Record};
@@ -248,22 +250,23 @@ impl Watch {
     }
 
     fn append_bookmark(&mut self, out: &mut Vec<u8>, initial_events_end: bool) {
-        let api = &self.call.resource.api;
-        let (kind, api_version) = match self.representation.projection {
-            Projection::Metadata => ("PartialObjectMetadata".into(), "meta.k8s.io/v1".into()),
-            _ => (api.kind.clone(), api.api_version()),
+        let resource = &self.call.resource;
+        // An object in which nothing is set but its version.
+        let (mut object, kind, api_version) = match self.representation.projection {
+            Projection::Metadata => (json!({}), "PartialObjectMetadata".into(), "meta.k8s.io/v1".into()),
+            _ => (resource.schema.zero().clone(), resource.api.kind.clone(), resource.api.api_version()),
         };
-        let annotations = if initial_events_end {
-            ",\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}"
-        } else {
-            ""
-        };
-        let bookmark = format!(
-            "{{\"type\":\"BOOKMARK\",\"object\":{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\
-             \"metadata\":{{\"resourceVersion\":\"{}\"{annotations}}}}}}}\n",
-            self.cursor
-        );
-        out.extend_from_slice(bookmark.as_bytes());
+        let mut metadata = json!({"resourceVersion": self.cursor.to_string()});
+        if initial_events_end {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let fields = as_map(&mut object);
+        fields.insert("kind".into(), kind.into());
+        fields.insert("apiVersion".into(), api_version.into());
+        fields.insert("metadata".into(), metadata);
+        let event = json!({"type": "BOOKMARK", "object": object});
+        out.extend_from_slice(event.to_string().as_bytes());
+        out.push(b'\n');
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use evenkeel_meta::{Meta, Status};
+use evenkeel_meta::{Meta, Reason, Status};
 use serde_json::{Map, Value};
 
 use super::Call;
 use crate::crd;
 use crate::fields::{self, Author};
-use crate::http::unsupported;
 use crate::namespaces;
 use crate::object::{as_map, metadata_mut};
 use crate::objectmeta;
@@ -69,7 +68,7 @@ impl<'a> Write<'a> {
                 subresource: call.subresource,
                 now: call.state.clock.now(),
             },
-            dry_run: call.request.dry_run()?,
+            dry_run: call.request.dry_run(options_kind)?,
             is_patch: false,
             tracks: true,
         })
@@ -88,6 +87,15 @@ impl<'a> Write<'a> {
         Ok((object, warnings))
     }
 
+    /// Checks what a client applies: a part of an object, of this call's type and place.
+    pub(super) fn admit_configuration(&self, mut config: Value) -> Result<Value, Status> {
+        if !config.is_object() {
+            return Err(Status::bad_request("the object provided is not an object"));
+        }
+        place(self.call, metadata_mut(&mut config))?;
+        Ok(config)
+    }
+
     /// Stores a new object. The namespace in the path and the name must be in it already,
     /// or a base to generate the name from.
     pub(super) fn create(
@@ -96,17 +104,17 @@ impl<'a> Write<'a> {
         mut warnings: Vec<String>,
     ) -> Result<Written, Status> {
         let call = self.call;
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
         if let Some(namespace) = &call.namespace {
-            let name = object["metadata"]["name"].as_str().unwrap_or_default();
             namespaces::admit(&call.state, &call.resource, namespace, name)?;
         }
         if call.resource.custom {
-            crd::refuse_if_terminating(&call.state, &call.resource)?;
+            crd::refuse_if_terminating(&call.state, &call.resource, name)?;
         }
         if text(&object, "resourceVersion").is_some_and(|version| version != "0") {
             return Err(Status::failure(
                 500,
-                evenkeel_meta::Reason::Unknown,
+                Reason::Unknown,
                 "resourceVersion should not be set on objects to be created",
             ));
         }
@@ -124,7 +132,7 @@ impl<'a> Write<'a> {
                 if call.resource.shard.get(&key).is_some() {
                     return Err(Status::already_exists(&call.group_resource(), &name));
                 }
-                return Ok(written(draft.seal(0), warnings));
+                return Ok(written(draft.seal_unstored(), warnings));
             }
             match call.resource.shard.put(&key, None, draft) {
                 Ok(record) => {
@@ -149,21 +157,16 @@ impl<'a> Write<'a> {
         let call = self.call;
         let resource = &call.resource;
         fields::default(resource, new);
-        objectmeta::begin(
-            metadata_mut(new),
-            call.state.random.uid(),
-            self.author.now,
-            resource.rules.counts_generation,
-        );
-        strategy::prepare_create(&call.state, resource, new)?;
-        warnings.extend(objectmeta::drop_duplicate_owners(
-            metadata_mut(new),
-            self.is_patch,
-        ));
-        check(call, new, None)?;
+        let metadata = metadata_mut(new);
+        let counts_generation = resource.rules.counts_generation;
+        objectmeta::begin(metadata, call.state.random.uid(), self.author.now, counts_generation);
+        warnings.extend(objectmeta::drop_duplicate_owners(metadata, self.is_patch));
+        // What the server adds from here on is nobody's.
         if self.tracks {
             fields::track(resource, None, new, &self.author);
         }
+        strategy::prepare_create(&call.state, resource, new);
+        check(call, new, None)?;
         resource.encode(new)
     }
 
@@ -184,15 +187,12 @@ impl<'a> Write<'a> {
             .unwrap_or(&empty);
         objectmeta::carry_over(metadata_mut(&mut new), live_meta);
         fields::default(resource, &mut new);
-        strategy::prepare_update(&call.state, resource, call.subresource, live_value, &mut new);
-        warnings.extend(objectmeta::drop_duplicate_owners(
-            metadata_mut(&mut new),
-            self.is_patch,
-        ));
-        check(call, &new, Some(live_value))?;
+        warnings.extend(objectmeta::drop_duplicate_owners(metadata_mut(&mut new), self.is_patch));
         if self.tracks {
             fields::track(resource, Some(live_value), &mut new, &self.author);
         }
+        strategy::prepare_update(&call.state, resource, call.subresource, live_value, &mut new);
+        check(call, &new, Some(live_value))?;
         fields::settle_times(live_value, &mut new);
         let draft = resource.encode(&new)?;
         if self.dry_run {
@@ -200,7 +200,9 @@ impl<'a> Write<'a> {
         }
         let key = call.key();
         if nothing_holds(draft.meta(), live.meta(), call, &new) {
-            let record = resource.shard.remove(&key, live.revision(), Some(draft))?;
+            // Watchers see the last stored state, the writer what it made of it.
+            resource.shard.remove(&key, live.revision())?;
+            let record = Arc::new(draft.seal(live.revision()));
             if resource.custom {
                 crd::finish_if_empty(&call.state, &resource.api.group, &resource.api.plural)?;
             }
@@ -262,15 +264,12 @@ fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
         ("apiVersion", api.api_version()),
         ("kind", api.kind.clone()),
     ];
-    let fields = as_map(object);
     for (name, expected) in expected {
+        let fields = as_map(object);
         let sent = fields.get(name).and_then(Value::as_str).unwrap_or_default();
         if sent.is_empty() {
             if call.resource.custom {
-                return Err(Status::bad_request(format!(
-                    "Object '{}' is missing",
-                    if name == "kind" { "Kind" } else { "apiVersion" }
-                )));
+                return Err(missing_type(call, object));
             }
             fields.insert(name.to_owned(), expected.into_owned().into());
         } else if sent != expected {
@@ -292,8 +291,17 @@ fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
     Ok(())
 }
 
+fn missing_type(call: &Call, object: &Value) -> Status {
+    let missing = if crate::object::text(object, &["kind"]).is_none_or(str::is_empty) { "Kind" } else { "apiVersion" };
+    let body = String::from_utf8_lossy(&call.request.body);
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): Object '{missing}' is missing in '{body}' ({body})",
+        call.resource.api.kind
+    ))
+}
+
 /// The namespace and name must be those of the path; missing ones are filled in.
-fn place(call: &Call, metadata: &mut Map<String, Value>) -> Result<(), Status> {
+pub(super) fn place(call: &Call, metadata: &mut Map<String, Value>) -> Result<(), Status> {
     let sent = |metadata: &Map<String, Value>, name: &str| {
         let text = metadata
             .get(name)
@@ -331,7 +339,6 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 pub(super) fn wrong_patch_type(accepted: &str) -> Status {
-    unsupported(&format!(
-        "the body of the request was in an unknown format - accepted media types include: {accepted}"
-    ))
+    let message = format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+    Status::failure(415, Reason::UnsupportedMediaType, message)
 }

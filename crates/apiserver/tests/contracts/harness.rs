@@ -30,6 +30,14 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// 404 of a path that no API serves.
+    #[track_caller]
+    pub(crate) fn refused_as_text(self) {
+        assert_eq!((self.code, self.body), (404, Value::from("404 page not found\n")));
+    }
+}
+
 pub(crate) struct Client(pub(crate) Server);
 
 impl Client {
@@ -110,6 +118,19 @@ impl Client {
         let response = self
             .send("GET", uri, "application/json", String::new())
             .await;
+        assert_eq!(response.status(), 200);
+        Watch {
+            body: response.into_body(),
+            pending: Vec::new(),
+        }
+    }
+
+    pub(crate) async fn watch_as(&self, uri: &str, accept: &str) -> Watch {
+        let request = http::Request::get(uri)
+            .header("accept", accept)
+            .body(Full::new(bytes::Bytes::new()))
+            .unwrap();
+        let response = self.0.handle(request, Identity::admin()).await;
         assert_eq!(response.status(), 200);
         Watch {
             body: response.into_body(),

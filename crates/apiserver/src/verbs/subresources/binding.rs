@@ -8,7 +8,7 @@ use crate::http::{Reply, decode_body};
 use crate::object::{as_map, entry, field, metadata_mut, text};
 use crate::verbs::Call;
 use crate::verbs::update::modified;
-use crate::verbs::write::{ATTEMPTS, Failure, Write};
+use crate::verbs::write::ATTEMPTS;
 
 pub(super) fn create(call: &Call) -> Result<Reply, Status> {
     let binding = decode_body(&call.request.headers, &call.request.body)?;
@@ -16,18 +16,17 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
     if node.is_empty() {
         return Err(Status::bad_request("target.name: Required value"));
     }
-    let mut write = Write::of(call, "CreateOptions")?;
-    write.tracks = false;
+    let dry_run = call.request.dry_run("CreateOptions")?;
     for _ in 0..ATTEMPTS {
         let live = call.live()?;
         let live_value = call.resource.decode(&live)?;
         check(call, &live_value)?;
         let mut pod = live_value.clone();
-        bind(&mut pod, &binding, node, &write.author.now.to_string());
-        match write.update(&live, &live_value, pod, Vec::new()) {
-            Ok(_) => return Ok(success()),
-            Err(Failure::Refused(status)) => return Err(status),
-            Err(Failure::Raced) => {}
+        bind(&mut pod, &binding, node, &call.state.clock.now().to_string());
+        // Past the rules of updates: a pod's node may be set in no other way.
+        let draft = call.resource.encode(&pod)?;
+        if dry_run || call.resource.shard.put(&call.key(), Some(live.revision()), draft).is_ok() {
+            return Ok(success());
         }
     }
     Err(modified(call))

@@ -21,7 +21,7 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
         Some(sent) => options_of(sent.clone())?,
         None => (Options::default(), false),
     };
-    let dry_run = dry_run || call.request.dry_run()?;
+    let dry_run = dry_run || call.request.dry_run("CreateOptions")?;
     let pod = call.resource.decode(&live)?;
     if counts_as_disruption(&live, &pod) && !dry_run {
         spend_budget(call, &live)?;
@@ -44,7 +44,7 @@ fn spend_budget(call: &Call, pod: &Record) -> Result<(), Status> {
     let namespace = call.namespace.as_deref().unwrap_or_default();
     let mut protecting = Vec::new();
     let range = KeyRange::Namespace(namespace.into());
-    for (key, record) in budgets.shard.snapshot(&range).items {
+    for (key, record) in budgets.shard.snapshot(&range) {
         let budget = record.decode().map_err(Status::internal)?;
         if selects(&budget, pod) {
             protecting.push((key, record, budget));
