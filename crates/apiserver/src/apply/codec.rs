@@ -26,7 +26,10 @@ fn encode_level(set: &FieldSet, member: bool) -> Value {
         map.insert(SELF.to_owned(), Value::Object(Map::new()));
     }
     for entry in set.entries() {
-        map.insert(encode_element(&entry.element), encode_level(&entry.children, entry.member));
+        map.insert(
+            encode_element(&entry.element),
+            encode_level(&entry.children, entry.member),
+        );
     }
     Value::Object(map)
 }
@@ -50,7 +53,9 @@ pub(super) fn encode_element(element: &Element) -> String {
 
 pub(super) fn decode(fields: &Value) -> Result<FieldSet, CodecError> {
     let mut set = FieldSet::default();
-    let Value::Object(map) = fields else { return Ok(set) };
+    let Value::Object(map) = fields else {
+        return Ok(set);
+    };
     for (key, inner) in map.iter().filter(|(key, _)| *key != SELF) {
         let children = decode(inner)?;
         // An element without any paths beyond is in the set without saying so.
@@ -69,7 +74,10 @@ fn decode_element(text: &str) -> Result<Element, CodecError> {
         "i" => Element::Index(rest.parse().map_err(|_| broken())?),
         "k" => {
             let keys: Map<String, Value> = serde_json::from_str(rest).map_err(|_| broken())?;
-            let mut keys: Vec<_> = keys.into_iter().map(|(name, value)| (name.into(), value)).collect();
+            let mut keys: Vec<_> = keys
+                .into_iter()
+                .map(|(name, value)| (name.into(), value))
+                .collect();
             keys.sort_by(|(left, _): &(std::sync::Arc<str>, _), (right, _)| left.cmp(right));
             Element::Key(keys.into())
         }

@@ -41,9 +41,11 @@ impl Comparison {
         }
         let modified = change == Some(Change::Modified);
         if modified || !inner.modified.is_empty() {
-            self.modified.push(element.clone(), modified, inner.modified);
+            self.modified
+                .push(element.clone(), modified, inner.modified);
         }
-        self.added.push(element, change == Some(Change::Added), inner.added);
+        self.added
+            .push(element, change == Some(Change::Added), inner.added);
     }
 }
 
@@ -62,7 +64,12 @@ pub(super) fn compare(node: Node<'_>, old: &Value, new: &Value) -> Comparison {
 }
 
 /// Adds the differences below a value to `found`; says how the value itself differs.
-fn difference(node: Node<'_>, old: Option<&Value>, new: Option<&Value>, found: &mut Comparison) -> Option<Change> {
+fn difference(
+    node: Node<'_>,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    found: &mut Comparison,
+) -> Option<Change> {
     let whole = match (old, new) {
         (None, None) => return None,
         (None, Some(_)) => Some(Change::Added),
@@ -97,16 +104,30 @@ impl<'a> Shape<'a> {
         let granular = match node.ty() {
             Type::Struct(object) => !object.atomic,
             Type::Map(map) => !map.atomic,
-            Type::Free => [old, new].into_iter().flatten().all(|value| value.is_object() || value.is_null()),
-            Type::List(List { topology: Topology::Atomic, .. }) | Type::Scalar(_) => false,
+            Type::Free => [old, new]
+                .into_iter()
+                .flatten()
+                .all(|value| value.is_object() || value.is_null()),
+            Type::List(List {
+                topology: Topology::Atomic,
+                ..
+            })
+            | Type::Scalar(_) => false,
             Type::List(list) => {
                 // Two empty lists may still differ: one may be null.
                 let some = array(old).len() + array(new).len() > 0;
                 return if some { Self::List(list) } else { Self::Leaf };
             }
         };
-        let some = [old, new].into_iter().flatten().any(|value| value.as_object().is_some_and(|map| !map.is_empty()));
-        if granular && some { Self::Object } else { Self::Leaf }
+        let some = [old, new]
+            .into_iter()
+            .flatten()
+            .any(|value| value.as_object().is_some_and(|map| !map.is_empty()));
+        if granular && some {
+            Self::Object
+        } else {
+            Self::Leaf
+        }
     }
 }
 
@@ -137,14 +158,26 @@ fn objects(
     }
 }
 
-fn field(node: Node<'_>, key: &str, old: Option<&Value>, new: Option<&Value>, found: &mut Comparison) {
+fn field(
+    node: Node<'_>,
+    key: &str,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    found: &mut Comparison,
+) {
     let declared = node.field(key);
     let name = declared.map_or_else(|| key.into(), |field| field.name.clone());
     let inner = node.key(key).unwrap_or_else(Node::free);
     step(inner, Element::Field(name), old, new, found);
 }
 
-fn step(node: Node<'_>, element: Element, old: Option<&Value>, new: Option<&Value>, found: &mut Comparison) {
+fn step(
+    node: Node<'_>,
+    element: Element,
+    old: Option<&Value>,
+    new: Option<&Value>,
+    found: &mut Comparison,
+) {
     let mut inner = Comparison::default();
     let change = difference(node, old, new, &mut inner);
     if change.is_some() || !inner.is_same() {
@@ -188,7 +221,13 @@ fn lists(node: Node<'_>, list: &List, old: &[Value], new: &[Value], found: &mut 
                 }
                 found.push(element, Some(Change::Added), Comparison::default());
             }
-            (old, new) => step(node, element, old.first().copied(), new.first().copied(), found),
+            (old, new) => step(
+                node,
+                element,
+                old.first().copied(),
+                new.first().copied(),
+                found,
+            ),
         }
     }
 }

@@ -49,7 +49,11 @@ impl Conflicts {
 
     fn message(&self) -> String {
         if let [conflict] = self.0.as_slice() {
-            return format!("Apply failed with 1 conflict: conflict with {}: {}", conflict.manager, path(&conflict.path));
+            return format!(
+                "Apply failed with 1 conflict: conflict with {}: {}",
+                conflict.manager,
+                path(&conflict.path)
+            );
         }
         let mut message = format!("Apply failed with {} conflicts: ", self.0.len());
         let mut previous = None;
@@ -73,7 +77,10 @@ impl From<Conflicts> for Status {
             field: path(&conflict.path),
         });
         let mut status = Self::failure(409, Reason::Conflict, conflicts.message());
-        status.details = Some(StatusDetails { causes: causes.collect(), ..StatusDetails::default() });
+        status.details = Some(StatusDetails {
+            causes: causes.collect(),
+            ..StatusDetails::default()
+        });
         status
     }
 }

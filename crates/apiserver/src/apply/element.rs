@@ -25,9 +25,13 @@ impl Element {
         match &list.topology {
             Topology::Atomic => Err("invalid indexing of non-associative list"),
             Topology::Set => match item {
-                Value::Object(_) => Err("associative list without keys has an element that's a map type"),
+                Value::Object(_) => {
+                    Err("associative list without keys has an element that's a map type")
+                }
                 Value::Array(_) => Err("not supported: associative list with lists as elements"),
-                Value::Null => Err("associative list without keys has an element that's an explicit null"),
+                Value::Null => {
+                    Err("associative list without keys has an element that's an explicit null")
+                }
                 scalar => Ok(Self::Value(scalar.clone())),
             },
             Topology::Keyed(keys) => {
@@ -39,10 +43,14 @@ impl Element {
                     });
                 };
                 let node = node.at(list.item);
-                let mut found: Vec<_> =
-                    keys.iter().filter_map(|key| Some((key.clone(), key_value(node, item, key)?))).collect();
+                let mut found: Vec<_> = keys
+                    .iter()
+                    .filter_map(|key| Some((key.clone(), key_value(node, item, key)?)))
+                    .collect();
                 if found.is_empty() {
-                    return Err("associative list with keys has an element that omits all key fields");
+                    return Err(
+                        "associative list with keys has an element that omits all key fields",
+                    );
                 }
                 found.sort_by(|(left, _), (right, _)| left.cmp(right));
                 Ok(Self::Key(found.into()))
@@ -61,7 +69,10 @@ fn key_value(node: Node<'_>, item: &Map<String, Value>, key: &str) -> Option<Val
         return Some(default.clone());
     }
     let inner = node.at(field.ty);
-    let declared = matches!(field.presence, crate::schema::Presence::Always { nullable: false });
+    let declared = matches!(
+        field.presence,
+        crate::schema::Presence::Always { nullable: false }
+    );
     (declared && matches!(inner.ty(), Type::Scalar(_))).then(|| zero_of(inner))
 }
 
@@ -90,7 +101,9 @@ impl Element {
 
 fn compare_keys(left: &[(Arc<str>, Value)], right: &[(Arc<str>, Value)]) -> Ordering {
     for ((left_name, left), (right_name, right)) in left.iter().zip(right) {
-        let order = left_name.cmp(right_name).then_with(|| compare_values(left, right));
+        let order = left_name
+            .cmp(right_name)
+            .then_with(|| compare_values(left, right));
         if order.is_ne() {
             return order;
         }

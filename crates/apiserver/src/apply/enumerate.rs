@@ -24,19 +24,31 @@ fn below(node: Node<'_>, value: &Value, found: &mut FieldSet) -> bool {
                 let mut inner = FieldSet::default();
                 let declared = node.field(key);
                 let leaf = below(node.key(key).unwrap_or_else(Node::free), value, &mut inner);
-                let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
+                let empty =
+                    value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
                 let name = declared.map_or_else(|| key.as_str().into(), |field| field.name.clone());
-                found.push(Element::Field(name), leaf || empty || declared.is_none(), inner);
+                found.push(
+                    Element::Field(name),
+                    leaf || empty || declared.is_none(),
+                    inner,
+                );
             }
             false
         }
         (Type::List(list), Value::Array(items)) => {
-            let elements: Vec<_> =
-                items.iter().filter_map(|item| Some((Element::of_item(node, list, item).ok()?, item))).collect();
+            let elements: Vec<_> = items
+                .iter()
+                .filter_map(|item| Some((Element::of_item(node, list, item).ok()?, item)))
+                .collect();
             for (element, item) in &elements {
                 let mut inner = FieldSet::default();
                 // Items that cannot be told apart are owned as one.
-                if elements.iter().filter(|(other, _)| other == element).count() == 1 {
+                if elements
+                    .iter()
+                    .filter(|(other, _)| other == element)
+                    .count()
+                    == 1
+                {
                     below(node.at(list.item), item, &mut inner);
                 }
                 found.push(element.clone(), true, inner);

@@ -15,14 +15,20 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// The fields that client-side apply set and nobody changed since: the same user may take them over.
 pub(super) fn unchanged_fields(schema: &Schema, live: &Value) -> FieldSet {
-    let Some(text) = annotation(live) else { return FieldSet::default() };
-    let Ok(applied) = serde_json::from_str::<Value>(text) else { return FieldSet::default() };
+    let Some(text) = annotation(live) else {
+        return FieldSet::default();
+    };
+    let Ok(applied) = serde_json::from_str::<Value>(text) else {
+        return FieldSet::default();
+    };
     let kind = schema.kind();
     if applied.get("apiVersion").and_then(Value::as_str) != Some(&*kind.api_version()) {
         return FieldSet::default();
     }
     let (written, removed) = compare(schema.root(), &applied, live).into_written_and_removed();
-    fields_of(schema.root(), &applied).difference(&written).difference(&removed)
+    fields_of(schema.root(), &applied)
+        .difference(&written)
+        .difference(&removed)
 }
 
 /// Keeps the annotation of an object that has one up to date with what is applied now.
@@ -36,12 +42,19 @@ pub(super) fn refresh(object: &mut Value, config: &Value) {
     }
     let text = format!("{config}\n");
     if let Some(Value::Object(annotations)) = object.pointer_mut("/metadata/annotations") {
-        let text = if text.len() > MAX_BYTES { String::new() } else { text };
+        let text = if text.len() > MAX_BYTES {
+            String::new()
+        } else {
+            text
+        };
         annotations.insert(ANNOTATION.to_owned(), Value::String(text));
     }
 }
 
 fn annotation(object: &Value) -> Option<&str> {
     let annotations = object.pointer("/metadata/annotations")?;
-    annotations.get(ANNOTATION)?.as_str().filter(|text| !text.is_empty())
+    annotations
+        .get(ANNOTATION)?
+        .as_str()
+        .filter(|text| !text.is_empty())
 }

@@ -59,9 +59,18 @@ enum Fields {
 }
 
 impl Manager {
-    pub(super) fn new(name: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
+    pub(super) fn new(
+        name: &str,
+        operation: Operation,
+        api_version: &str,
+        subresource: &str,
+    ) -> Self {
         Self {
-            name: if name.is_empty() { "unknown".to_owned() } else { name.to_owned() },
+            name: if name.is_empty() {
+                "unknown".to_owned()
+            } else {
+                name.to_owned()
+            },
             operation,
             api_version: api_version.to_owned(),
             subresource: subresource.to_owned(),
@@ -109,7 +118,12 @@ impl Manager {
         match text("fieldsType") {
             "FieldsV1" => {}
             "" => return Err(ManagersError::NoFieldsType(index)),
-            other => return Err(ManagersError::FieldsType { fields_type: other.to_owned(), index }),
+            other => {
+                return Err(ManagersError::FieldsType {
+                    fields_type: other.to_owned(),
+                    index,
+                });
+            }
         }
         Ok(Self {
             name: text("manager").to_owned(),
@@ -124,12 +138,18 @@ impl Manager {
     fn encode(self) -> Value {
         let mut entry = Map::new();
         entry.insert("manager".to_owned(), Value::String(self.name));
-        entry.insert("operation".to_owned(), Value::String(self.operation.as_str().to_owned()));
+        entry.insert(
+            "operation".to_owned(),
+            Value::String(self.operation.as_str().to_owned()),
+        );
         entry.insert("apiVersion".to_owned(), Value::String(self.api_version));
         if let Some(time) = self.time {
             entry.insert("time".to_owned(), Value::String(time));
         }
-        entry.insert("fieldsType".to_owned(), Value::String("FieldsV1".to_owned()));
+        entry.insert(
+            "fieldsType".to_owned(),
+            Value::String("FieldsV1".to_owned()),
+        );
         let fields = match self.fields {
             Fields::Encoded(value) => value,
             Fields::Decoded(set) => codec::encode(&set),
@@ -144,9 +164,13 @@ impl Manager {
 
 /// Whether an encoded set and a set have a path in common; cheaper than decoding.
 fn meets(encoded: &Value, set: &FieldSet) -> bool {
-    let Value::Object(map) = encoded else { return false };
+    let Value::Object(map) = encoded else {
+        return false;
+    };
     set.entries().iter().any(|entry| {
-        let Some(inner) = map.get(&codec::encode_element(&entry.element)) else { return false };
+        let Some(inner) = map.get(&codec::encode_element(&entry.element)) else {
+            return false;
+        };
         let is_leaf = inner.as_object().is_none_or(Map::is_empty);
         let member = is_leaf || inner.get(".").is_some();
         (entry.member && member) || meets(inner, &entry.children)
@@ -160,7 +184,10 @@ pub(super) struct Managers(Vec<Manager>);
 impl Managers {
     /// Reads `metadata.managedFields` of an object.
     pub(super) fn of(object: &Value) -> Result<Self, ManagersError> {
-        match object.pointer("/metadata/managedFields").and_then(Value::as_array) {
+        match object
+            .pointer("/metadata/managedFields")
+            .and_then(Value::as_array)
+        {
             Some(entries) => Self::decode(entries),
             None => Ok(Self::default()),
         }
@@ -241,8 +268,12 @@ impl Managers {
 
     /// Keeps the number of managers that do not apply within bounds.
     pub(super) fn cap(&mut self) -> Result<(), ManagersError> {
-        let mut updaters: Vec<Manager> =
-            self.0.iter().filter(|manager| manager.operation == Operation::Update).cloned().collect();
+        let mut updaters: Vec<Manager> = self
+            .0
+            .iter()
+            .filter(|manager| manager.operation == Operation::Update)
+            .cloned()
+            .collect();
         if updaters.len() <= MAX_UPDATE_MANAGERS {
             return Ok(());
         }
@@ -254,7 +285,10 @@ impl Managers {
             if excess == 0 {
                 break;
             }
-            let Some(first) = first_of.iter().find(|first| first.api_version == manager.api_version) else {
+            let Some(first) = first_of
+                .iter()
+                .find(|first| first.api_version == manager.api_version)
+            else {
                 first_of.push(manager);
                 continue;
             };
@@ -273,17 +307,26 @@ impl Managers {
 
     /// Writes `metadata.managedFields` of an object.
     pub(super) fn store(mut self, object: &mut Value) {
-        let Some(Value::Object(metadata)) = object.get_mut("metadata") else { return };
+        let Some(Value::Object(metadata)) = object.get_mut("metadata") else {
+            return;
+        };
         if self.0.is_empty() {
             metadata.remove("managedFields");
             return;
         }
         self.0.sort_by(|left, right| {
-            let key = |manager: &Manager| (manager.operation, manager.time.clone().unwrap_or_default());
+            let key =
+                |manager: &Manager| (manager.operation, manager.time.clone().unwrap_or_default());
             let names = |manager: &'_ Manager| {
-                (manager.name.clone(), manager.api_version.clone(), manager.subresource.clone())
+                (
+                    manager.name.clone(),
+                    manager.api_version.clone(),
+                    manager.subresource.clone(),
+                )
             };
-            key(left).cmp(&key(right)).then_with(|| names(left).cmp(&names(right)))
+            key(left)
+                .cmp(&key(right))
+                .then_with(|| names(left).cmp(&names(right)))
         });
         let entries = self.0.into_iter().map(Manager::encode);
         metadata.insert("managedFields".to_owned(), Value::Array(entries.collect()));

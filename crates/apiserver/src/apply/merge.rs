@@ -8,7 +8,11 @@ use super::element::Element;
 use crate::schema::{List, Node, Topology, Type};
 
 /// `None` when nothing is left: a container that is empty on both sides is kept as it is.
-pub(super) fn merge(node: Node<'_>, live: Option<&Value>, applied: Option<&Value>) -> Option<Value> {
+pub(super) fn merge(
+    node: Node<'_>,
+    live: Option<&Value>,
+    applied: Option<&Value>,
+) -> Option<Value> {
     let winner = || applied.or(live).cloned();
     let granular = match node.ty() {
         Type::Struct(object) => !object.atomic,
@@ -23,7 +27,10 @@ pub(super) fn merge(node: Node<'_>, live: Option<&Value>, applied: Option<&Value
         }
         Type::Scalar(_) => false,
     };
-    let (left, right) = (live.and_then(Value::as_object), applied.and_then(Value::as_object));
+    let (left, right) = (
+        live.and_then(Value::as_object),
+        applied.and_then(Value::as_object),
+    );
     if !granular || left.is_none_or(Map::is_empty) && right.is_none_or(Map::is_empty) {
         return winner();
     }
@@ -61,16 +68,24 @@ fn array(value: Option<&Value>) -> &[Value] {
 /// as far as that leaves the configuration's order alone.
 fn merge_lists(node: Node<'_>, list: &List, live: &[Value], applied: &[Value]) -> Option<Value> {
     let identify = |items: &'_ [Value]| -> Vec<Element> {
-        items.iter().filter_map(|item| Element::of_item(node, list, item).ok()).collect()
+        items
+            .iter()
+            .filter_map(|item| Element::of_item(node, list, item).ok())
+            .collect()
     };
     let (live_ids, applied_ids) = (identify(live), identify(applied));
     if live_ids.len() != live.len() || applied_ids.len() != applied.len() {
-        return Some(Value::Array(if applied.is_empty() { live } else { applied }.to_vec()));
+        return Some(Value::Array(
+            if applied.is_empty() { live } else { applied }.to_vec(),
+        ));
     }
     // Of items that cannot be told apart none is merged with.
     let mut live_by_id: BTreeMap<&Element, Option<&Value>> = BTreeMap::new();
     for (id, item) in live_ids.iter().zip(live) {
-        live_by_id.entry(id).and_modify(|found| *found = None).or_insert(Some(item));
+        live_by_id
+            .entry(id)
+            .and_modify(|found| *found = None)
+            .or_insert(Some(item));
     }
     let applied_by_id: BTreeMap<&Element, &Value> = applied_ids.iter().zip(applied).collect();
     let mut shared = applied_ids.iter().filter(|id| live_by_id.contains_key(id));
@@ -90,7 +105,9 @@ fn merge_lists(node: Node<'_>, list: &List, live: &[Value], applied: &[Value]) -
                 next_shared = shared.next();
                 continue;
             }
-            if applied_by_id.contains_key(live_id) && next_shared.is_some_and(|next| next != live_id) {
+            if applied_by_id.contains_key(live_id)
+                && next_shared.is_some_and(|next| next != live_id)
+            {
                 // It comes later, where the configuration puts it.
                 left += 1;
                 continue;

@@ -39,24 +39,38 @@ fn remove(node: Node<'_>, value: &Value, gone: &FieldSet) -> Value {
                 let entry = gone.get(&Element::Field(key.as_str().into()));
                 let value = match entry {
                     Some(entry) if entry.member => continue,
-                    Some(entry) => remove(node.key(key).unwrap_or_else(Node::free), value, &entry.children),
+                    Some(entry) => remove(
+                        node.key(key).unwrap_or_else(Node::free),
+                        value,
+                        &entry.children,
+                    ),
                     None => value.clone(),
                 };
                 left.insert(key.clone(), value);
             }
-            if left.is_empty() { Value::Null } else { Value::Object(left) }
+            if left.is_empty() {
+                Value::Null
+            } else {
+                Value::Object(left)
+            }
         }
         (Type::List(list), Value::Array(items)) => {
             let mut left = Vec::with_capacity(items.len());
             for item in items {
-                let entry = Element::of_item(node, list, item).ok().and_then(|element| gone.get(&element));
+                let entry = Element::of_item(node, list, item)
+                    .ok()
+                    .and_then(|element| gone.get(&element));
                 match entry {
                     Some(entry) if entry.member => {}
                     Some(entry) => left.push(remove(node.at(list.item), item, &entry.children)),
                     None => left.push(item.clone()),
                 }
             }
-            if left.is_empty() { Value::Null } else { Value::Array(left) }
+            if left.is_empty() {
+                Value::Null
+            } else {
+                Value::Array(left)
+            }
         }
         (_, value) => value.clone(),
     }

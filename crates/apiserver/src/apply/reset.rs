@@ -28,10 +28,14 @@ fn paths(schema: &Schema, subresource: &str) -> &'static [&'static [&'static str
             ("CertificateSigningRequest", "approval") => &[&["spec"], &["status", "certificate"]],
             (_, "" | "finalize") => STATUS,
             ("Deployment", "status") => &[&["spec"], &["metadata", "labels"]],
-            ("Pod", "status") => {
-                &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+            ("Pod", "status") => &[
+                &["spec"],
+                &["metadata", "deletionTimestamp"],
+                &["metadata", "ownerReferences"],
+            ],
+            ("VolumeAttachment" | "ValidatingAdmissionPolicy" | "ServiceCIDR", "status") => {
+                SPEC_AND_METADATA
             }
-            ("VolumeAttachment" | "ValidatingAdmissionPolicy" | "ServiceCIDR", "status") => SPEC_AND_METADATA,
             (_, "status") => SPEC,
             _ => &[],
         },

@@ -37,7 +37,9 @@ impl FieldSet {
 
     /// Adds the path of these field names.
     pub(crate) fn insert_fields(&mut self, path: &[&str]) {
-        let Some((first, rest)) = path.split_first() else { return };
+        let Some((first, rest)) = path.split_first() else {
+            return;
+        };
         let entry = self.entry(Element::Field(Arc::from(*first)));
         if rest.is_empty() {
             entry.member = true;
@@ -47,10 +49,20 @@ impl FieldSet {
     }
 
     fn entry(&mut self, element: Element) -> &mut Entry {
-        let at = match self.nodes.binary_search_by(|entry| entry.element.cmp(&element)) {
+        let at = match self
+            .nodes
+            .binary_search_by(|entry| entry.element.cmp(&element))
+        {
             Ok(at) => at,
             Err(at) => {
-                self.nodes.insert(at, Entry { element, member: false, children: Self::default() });
+                self.nodes.insert(
+                    at,
+                    Entry {
+                        element,
+                        member: false,
+                        children: Self::default(),
+                    },
+                );
                 at
             }
         };
@@ -69,24 +81,36 @@ impl FieldSet {
         match path {
             [] => false,
             [last] => self.get(last).is_some_and(|entry| entry.member),
-            [first, rest @ ..] => self.get(first).is_some_and(|entry| entry.children.contains(rest)),
+            [first, rest @ ..] => self
+                .get(first)
+                .is_some_and(|entry| entry.children.contains(rest)),
         }
     }
 
     pub(crate) fn get(&self, element: &Element) -> Option<&Entry> {
-        let at = self.nodes.binary_search_by(|entry| entry.element.cmp(element)).ok()?;
+        let at = self
+            .nodes
+            .binary_search_by(|entry| entry.element.cmp(element))
+            .ok()?;
         self.nodes.get(at)
     }
 
     /// Appends an entry that a walk has finished; entries may come in any order, each once.
     pub(crate) fn push(&mut self, element: Element, member: bool, children: Self) {
-        let entry = Entry { element, member, children };
+        let entry = Entry {
+            element,
+            member,
+            children,
+        };
         if entry.is_empty() {
             return;
         }
         match self.nodes.last() {
             Some(last) if last.element >= entry.element => {
-                match self.nodes.binary_search_by(|other| other.element.cmp(&entry.element)) {
+                match self
+                    .nodes
+                    .binary_search_by(|other| other.element.cmp(&entry.element))
+                {
                     Ok(at) => {
                         let other = &mut self.nodes[at];
                         other.member |= entry.member;
@@ -107,16 +131,21 @@ impl FieldSet {
             return self;
         }
         let mut nodes = Vec::with_capacity(self.nodes.len().max(other.nodes.len()));
-        let (mut left, mut right) = (self.nodes.into_iter().peekable(), other.nodes.into_iter().peekable());
+        let (mut left, mut right) = (
+            self.nodes.into_iter().peekable(),
+            other.nodes.into_iter().peekable(),
+        );
         while let (Some(one), Some(two)) = (left.peek(), right.peek()) {
             match one.element.cmp(&two.element) {
                 Ordering::Less => nodes.extend(left.next()),
                 Ordering::Greater => nodes.extend(right.next()),
-                Ordering::Equal => nodes.extend(left.next().zip(right.next()).map(|(one, two)| Entry {
-                    element: one.element,
-                    member: one.member || two.member,
-                    children: one.children.union(two.children),
-                })),
+                Ordering::Equal => {
+                    nodes.extend(left.next().zip(right.next()).map(|(one, two)| Entry {
+                        element: one.element,
+                        member: one.member || two.member,
+                        children: one.children.union(two.children),
+                    }));
+                }
             }
         }
         nodes.extend(left);
@@ -141,7 +170,8 @@ impl FieldSet {
 
     /// Whether a path is in both; cheaper than the intersection.
     pub(crate) fn meets(&self, other: &Self) -> bool {
-        self.shared(other).any(|(one, two)| (one.member && two.member) || one.children.meets(&two.children))
+        self.shared(other)
+            .any(|(one, two)| (one.member && two.member) || one.children.meets(&two.children))
     }
 
     /// The paths that are not in `other`.
@@ -160,7 +190,8 @@ impl FieldSet {
                 entry.member = false;
                 entry.children = Self::default();
             } else {
-                entry.children = std::mem::take(&mut entry.children).recursive_difference(&gone.children);
+                entry.children =
+                    std::mem::take(&mut entry.children).recursive_difference(&gone.children);
             }
         });
         self
@@ -180,8 +211,14 @@ impl FieldSet {
 
     /// The entries of both under the same element.
     fn shared<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (&'a Entry, &'a Entry)> {
-        let (few, many) = if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
-        few.nodes.iter().filter_map(|entry| Some((entry, many.get(&entry.element)?)))
+        let (few, many) = if self.nodes.len() <= other.nodes.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        few.nodes
+            .iter()
+            .filter_map(|entry| Some((entry, many.get(&entry.element)?)))
     }
 
     /// With each declared field on the way to a path in the set added. Keys of maps and items of
@@ -189,9 +226,10 @@ impl FieldSet {
     pub(crate) fn with_named_fields(&self, node: Node<'_>) -> Self {
         let nodes = self.nodes.iter().map(|entry| {
             let (declared, inner) = match &entry.element {
-                Element::Field(name) => {
-                    (node.field(name).is_some(), node.key(name).unwrap_or_else(Node::free))
-                }
+                Element::Field(name) => (
+                    node.field(name).is_some(),
+                    node.key(name).unwrap_or_else(Node::free),
+                ),
                 _ => (false, node.item()),
             };
             Entry {
@@ -200,7 +238,9 @@ impl FieldSet {
                 children: entry.children.with_named_fields(inner),
             }
         });
-        Self { nodes: nodes.collect() }
+        Self {
+            nodes: nodes.collect(),
+        }
     }
 
     /// Calls `visit` with each path in the set: before each level's children come its members.

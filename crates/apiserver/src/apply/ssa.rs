@@ -40,15 +40,28 @@ pub(crate) fn apply(
     typed::check(schema, config)?;
     let mut base = live.unwrap_or_else(|| schema.zero()).clone();
     let unreadable = |error: ManagersError| {
-        Status::failure(500, evenkeel_meta::Reason::Unknown, format!("failed to decode managed fields: {error}"))
+        Status::failure(
+            500,
+            evenkeel_meta::Reason::Unknown,
+            format!("failed to decode managed fields: {error}"),
+        )
     };
     let mut managers = Managers::of(&base).map_err(unreadable)?;
     take_managed_fields(&mut base);
     if managers.is_empty() && live.is_some() {
-        let before = Writer { manager: BEFORE_FIRST_APPLY, ..*writer };
-        managers = track::track(schema, schema.zero(), &base, managers, &before).map_err(unreadable)?;
+        let before = Writer {
+            manager: BEFORE_FIRST_APPLY,
+            ..*writer
+        };
+        managers =
+            track::track(schema, schema.zero(), &base, managers, &before).map_err(unreadable)?;
     }
-    let change = Application { schema, live: &base, config, writer };
+    let change = Application {
+        schema,
+        live: &base,
+        config,
+        writer,
+    };
     let outcome = match change.run(managers.clone(), force).map_err(unreadable)? {
         Err(conflicts) if writer.manager == last_applied::MANAGER => {
             let left = conflicts.except(&last_applied::unchanged_fields(schema, &base));
@@ -61,7 +74,7 @@ pub(crate) fn apply(
     };
     let (object, managers) = outcome.map_err(Status::from)?;
     let mut object = match object {
-        Some(merged) => finish(schema, merged)?,
+        Some(merged) => finish(schema, merged, config)?,
         None => base,
     };
     managers.store(&mut object);
@@ -81,7 +94,6 @@ struct Application<'a> {
 
 impl Application<'_> {
     /// The merged object (`None`: as before) and its managers, or who objects.
-    #[expect(clippy::type_complexity, reason = "two kinds of failure: an unreadable object, and other owners")]
     fn run(
         &self,
         mut managers: Managers,
@@ -90,7 +102,12 @@ impl Application<'_> {
         let root = self.schema.root();
         let ignored = reset::fields(self.schema, self.writer.subresource);
         let api_version = self.schema.kind().api_version();
-        let mut own = Manager::new(self.writer.manager, Operation::Apply, &api_version, self.writer.subresource);
+        let mut own = Manager::new(
+            self.writer.manager,
+            Operation::Apply,
+            &api_version,
+            self.writer.subresource,
+        );
         let last = match managers.find(&own) {
             Some(before) => {
                 own.time.clone_from(&before.time);
@@ -135,19 +152,30 @@ fn check_type(schema: &Schema, config: &Value) -> Result<(), Status> {
     let text = |key: &str| config.get(key).and_then(Value::as_str).unwrap_or_default();
     let sent = GroupVersionKind::from_api_version(text("apiVersion"), text("kind"));
     if sent != *schema.kind() {
-        return Err(Status::bad_request(format!("invalid object type: {}", typed::describe(&sent))));
+        return Err(Status::bad_request(format!(
+            "invalid object type: {}",
+            typed::describe(&sent)
+        )));
     }
-    if config.pointer("/metadata/managedFields").is_some_and(|fields| !fields.is_null()) {
+    if config
+        .pointer("/metadata/managedFields")
+        .is_some_and(|fields| !fields.is_null())
+    {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())
 }
 
 /// What the merge left becomes an object of its kind again.
-fn finish(schema: &Schema, mut object: Value) -> Result<Value, Status> {
+fn finish(schema: &Schema, mut object: Value, config: &Value) -> Result<Value, Status> {
     if let Err(fault) = decode(schema, &mut object, &[], FieldValidation::Ignore) {
-        let message = format!("failed to convert new object to proper version: {fault}");
-        return Err(Status::failure(500, evenkeel_meta::Reason::Unknown, message));
+        let name = typed::object(schema, config);
+        let message = format!("failed to convert new object ({name}) to proper version: {fault}");
+        return Err(Status::failure(
+            500,
+            evenkeel_meta::Reason::Unknown,
+            message,
+        ));
     }
     defaults::apply(schema.kind(), &mut object);
     Ok(object)

@@ -1,6 +1,6 @@
 //! Ownership of what other writes than apply change.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Writer;
 use super::compare::compare;
@@ -41,17 +41,25 @@ pub(super) fn unowned() -> &'static FieldSet {
 ///
 /// On the object itself the writer may send `managedFields`; an empty list resets them. An object
 /// that has none is not tracked, but from its creation on or from its first apply.
-pub(crate) fn track_update(schema: &Schema, live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
+pub(crate) fn track_update(
+    schema: &Schema,
+    live: Option<&Value>,
+    new: &mut Value,
+    writer: &Writer<'_>,
+) {
     let sent = take_managed_fields(new);
     let kept = live.and_then(|live| live.pointer("/metadata/managedFields"));
-    let managers = match choose(sent, kept, writer.subresource) {
-        Ok(managers) => managers,
-        Err(_) => Managers::default(),
-    };
+    let managers = choose(sent, kept, writer.subresource).unwrap_or_default();
     if managers.is_empty() && live.is_some() {
         return;
     }
-    match track(schema, live.unwrap_or_else(|| schema.zero()), new, managers, writer) {
+    match track(
+        schema,
+        live.unwrap_or_else(|| schema.zero()),
+        new,
+        managers,
+        writer,
+    ) {
         Ok(managers) => managers.store(new),
         // A set that cannot be read stays as it is rather than fail the write.
         Err(_) => put_back(new, kept),
@@ -65,13 +73,19 @@ pub(super) fn track(
     mut managers: Managers,
     writer: &Writer<'_>,
 ) -> Result<Managers, ManagersError> {
-    let comparison = compare(schema.root(), live, new).without(&reset::fields(schema, writer.subresource));
+    let comparison =
+        compare(schema.root(), live, new).without(&reset::fields(schema, writer.subresource));
     let (written, removed) = comparison.into_written_and_removed();
     managers.take_from_others(None, &[&written, &removed])?;
     let written = written.difference(unowned());
     if !written.is_empty() {
         let api_version = schema.kind().api_version();
-        let mut own = Manager::new(writer.manager, Operation::Update, &api_version, writer.subresource);
+        let mut own = Manager::new(
+            writer.manager,
+            Operation::Update,
+            &api_version,
+            writer.subresource,
+        );
         let fields = match managers.find(&own) {
             Some(before) => before.fields()?.union(written),
             None => written,
@@ -87,33 +101,51 @@ pub(super) fn track(
 
 /// Gives `new` the times of `old`'s managers when nothing else differs: that is no change.
 pub(crate) fn keep_times_if_unchanged(old: &Value, new: &mut Value) {
-    let entries = |object: &Value| object.pointer("/metadata/managedFields").and_then(Value::as_array).cloned();
-    let (Some(old_entries), Some(new_entries)) = (entries(old), entries(new)) else { return };
-    if old_entries.len() != new_entries.len() || old_entries == new_entries {
+    const PATH: &str = "/metadata/managedFields";
+    let (Some(Value::Array(before)), Some(Value::Array(after))) =
+        (old.pointer(PATH), new.pointer(PATH))
+    else {
         return;
-    }
-    let timeless = |entry: &Value| {
-        let mut entry = entry.clone();
-        if let Value::Object(entry) = &mut entry {
-            entry.remove("time");
-        }
-        entry
     };
-    if old_entries.iter().zip(&new_entries).any(|(old, new)| timeless(old) != timeless(new)) {
+    let same_but_times = before.len() == after.len()
+        && before != after
+        && before
+            .iter()
+            .zip(after)
+            .all(|(before, after)| is_same_but_time(before, after));
+    if !same_but_times {
         return;
     }
-    let Some(place) = new.pointer_mut("/metadata/managedFields") else { return };
-    *place = Value::Array(old_entries);
-    if new != old {
-        if let Some(place) = new.pointer_mut("/metadata/managedFields") {
-            *place = Value::Array(new_entries);
-        }
+    let mut swap = |entries: Vec<Value>| match new.pointer_mut(PATH) {
+        Some(Value::Array(place)) => std::mem::replace(place, entries),
+        _ => entries,
+    };
+    let after = swap(before.clone());
+    if new != old
+        && let Some(Value::Array(place)) = new.pointer_mut(PATH)
+    {
+        *place = after;
     }
+}
+
+fn is_same_but_time(one: &Value, other: &Value) -> bool {
+    let (Value::Object(one), Value::Object(other)) = (one, other) else {
+        return one == other;
+    };
+    let timeless =
+        |entry: &Map<String, Value>| entry.len() - usize::from(entry.contains_key("time"));
+    timeless(one) == timeless(other)
+        && one
+            .iter()
+            .all(|(key, value)| key == "time" || other.get(key) == Some(value))
 }
 
 /// Removes `managedFields` from an object.
 pub(super) fn take_managed_fields(object: &mut Value) -> Option<Value> {
-    object.get_mut("metadata")?.as_object_mut()?.remove("managedFields")
+    object
+        .get_mut("metadata")?
+        .as_object_mut()?
+        .remove("managedFields")
 }
 
 fn put_back(object: &mut Value, fields: Option<&Value>) {
@@ -123,11 +155,15 @@ fn put_back(object: &mut Value, fields: Option<&Value>) {
 }
 
 /// The managers to start from: those that the writer sent, or those of the object.
-fn choose(sent: Option<Value>, kept: Option<&Value>, subresource: &str) -> Result<Managers, ManagersError> {
+fn choose(
+    sent: Option<Value>,
+    kept: Option<&Value>,
+    subresource: &str,
+) -> Result<Managers, ManagersError> {
     if let (Some(Value::Array(sent)), "") = (sent, subresource) {
         let is_reset = match sent.as_slice() {
             [] => true,
-            [entry] => entry.as_object().is_some_and(serde_json::Map::is_empty),
+            [entry] => entry.as_object().is_some_and(Map::is_empty),
             _ => false,
         };
         if is_reset {

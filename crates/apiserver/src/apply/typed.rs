@@ -17,14 +17,27 @@ pub(super) fn check(schema: &Schema, config: &Value) -> Result<(), Status> {
         [one] => one.clone(),
         many => format!("errors:\n  {}", many.join("\n  ")),
     };
-    let text = |path: &str| config.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let message = format!(
-        "failed to create typed patch object ({}/{}; {}): {complaint}",
+        "failed to create typed patch object ({}): {complaint}",
+        object(schema, config)
+    );
+    Err(Status::failure(500, Reason::Unknown, message))
+}
+
+/// An object as the real server names it in errors.
+pub(super) fn object(schema: &Schema, object: &Value) -> String {
+    let text = |path: &str| {
+        object
+            .pointer(path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    format!(
+        "{}/{}; {}",
         text("/metadata/namespace"),
         text("/metadata/name"),
         describe(schema.kind())
-    );
-    Err(Status::failure(500, Reason::Unknown, message))
+    )
 }
 
 /// A kind as the real server prints it.
@@ -41,7 +54,11 @@ struct Faults {
 impl Faults {
     fn add(&mut self, complaint: &str) {
         let path = self.path.concat();
-        self.found.push(if path.is_empty() { complaint.to_owned() } else { format!("{path}: {complaint}") });
+        self.found.push(if path.is_empty() {
+            complaint.to_owned()
+        } else {
+            format!("{path}: {complaint}")
+        });
     }
 
     fn at(&mut self, step: String, inside: impl FnOnce(&mut Self)) {
@@ -55,10 +72,13 @@ impl Faults {
             (_, Value::Null) | (Type::Free, _) => {}
             (Type::Struct(_) | Type::Map(_), Value::Object(map)) => {
                 for (key, value) in map {
-                    match node.key(key) {
-                        Some(inner) => self.at(format!(".{key}"), |faults| faults.value(inner, value)),
-                        None => self.at(format!(".{key}"), |faults| faults.add("field not declared in schema")),
-                    }
+                    let Some(inner) = node.key(key) else {
+                        // The first one ends the search in this object.
+                        return self.at(format!(".{key}"), |faults| {
+                            faults.add("field not declared in schema");
+                        });
+                    };
+                    self.at(format!(".{key}"), |faults| faults.value(inner, value));
                 }
             }
             (Type::List(list), Value::Array(items)) => {
@@ -82,7 +102,9 @@ impl Faults {
                 }
             }
             (Type::Scalar(scalar), value) => self.scalar(scalar, value),
-            (Type::List(_), value) => self.add(&format!("expected list, got &{{{}}}", go_value(value))),
+            (Type::List(_), value) => {
+                self.add(&format!("expected list, got &{{{}}}", go_value(value)));
+            }
             (Type::Struct(_) | Type::Map(_), value) => {
                 self.add(&format!("expected map, got &{{{}}}", go_value(value)));
             }
@@ -91,8 +113,14 @@ impl Faults {
 
     fn scalar(&mut self, scalar: &Scalar, value: &Value) {
         match (scalar.kind, value) {
-            (ScalarKind::Quantity | ScalarKind::IntOrString, Value::Array(_) | Value::Object(_)) => {
-                self.add(&format!("expected any scalar, got &{{{}}}", go_value(value)));
+            (
+                ScalarKind::Quantity | ScalarKind::IntOrString,
+                Value::Array(_) | Value::Object(_),
+            ) => {
+                self.add(&format!(
+                    "expected any scalar, got &{{{}}}",
+                    go_value(value)
+                ));
             }
             (ScalarKind::Quantity | ScalarKind::IntOrString, _)
             | (ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Double, Value::Number(_))
@@ -100,14 +128,28 @@ impl Faults {
             | (_, Value::String(_))
                 if !matches!(
                     (scalar.kind, value),
-                    (ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Double | ScalarKind::Bool, Value::String(_))
+                    (
+                        ScalarKind::Int32
+                            | ScalarKind::Int64
+                            | ScalarKind::Double
+                            | ScalarKind::Bool,
+                        Value::String(_)
+                    )
                 ) => {}
             (ScalarKind::Int32 | ScalarKind::Int64 | ScalarKind::Double, value) => {
-                self.add(&format!("expected numeric (int or float), got {}", go_type(value)));
+                self.add(&format!(
+                    "expected numeric (int or float), got {}",
+                    go_type(value)
+                ));
             }
-            (ScalarKind::Bool, value) => self.add(&format!("expected boolean, got &{{{}}}", go_value(value))),
+            (ScalarKind::Bool, value) => {
+                self.add(&format!("expected boolean, got &{{{}}}", go_value(value)));
+            }
             (_, value) => {
-                self.add(&format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_value(value)));
+                self.add(&format!(
+                    "expected string, got &value.valueUnstructured{{Value:{}}}",
+                    go_value(value)
+                ));
             }
         }
     }

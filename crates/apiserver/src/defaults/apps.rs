@@ -27,7 +27,11 @@ pub(super) fn replica_set(object: &mut Map<String, Value>) {
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 pub(super) fn daemon_set(object: &mut Map<String, Value>) {
-    default(child(child(object, "metadata"), "annotations"), TEMPLATE_GENERATION, "1");
+    default(
+        child(child(object, "metadata"), "annotations"),
+        TEMPLATE_GENERATION,
+        "1",
+    );
     let spec = child(object, "spec");
     pod::template(spec, "template");
     let strategy = child(spec, "updateStrategy");
@@ -71,7 +75,10 @@ pub(super) fn replication_controller(object: &mut Map<String, Value>) {
     let spec = child(object, "spec");
     pod::template(spec, "template");
     default(spec, "replicas", 1);
-    let labels = spec.get("template").and_then(|template| template.pointer("/metadata/labels")).cloned();
+    let labels = spec
+        .get("template")
+        .and_then(|template| template.pointer("/metadata/labels"))
+        .cloned();
     if let Some(labels) = labels {
         default(spec, "selector", labels.clone());
         default(child(object, "metadata"), "labels", labels);

@@ -9,15 +9,26 @@ pub(super) fn job(object: &mut Map<String, Value>) {
         default(spec, "completions", 1);
     }
     default(spec, "parallelism", 1);
-    let backoff_limit = if spec.contains_key("backoffLimitPerIndex") { i32::MAX } else { 6 };
+    let backoff_limit = if spec.contains_key("backoffLimitPerIndex") {
+        i32::MAX
+    } else {
+        6
+    };
     default(spec, "backoffLimit", backoff_limit);
     default(spec, "completionMode", "NonIndexed");
     default(spec, "suspend", false);
     default(spec, "manualSelector", false);
-    let replacement = if spec.contains_key("podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    let replacement = if spec.contains_key("podFailurePolicy") {
+        "Failed"
+    } else {
+        "TerminatingOrFailed"
+    };
     default(spec, "podReplacementPolicy", replacement);
     failure_policy(spec);
-    let labels = spec.get("template").and_then(|template| template.pointer("/metadata/labels")).cloned();
+    let labels = spec
+        .get("template")
+        .and_then(|template| template.pointer("/metadata/labels"))
+        .cloned();
     if let Some(labels) = labels {
         default(child(object, "metadata"), "labels", labels);
     }
@@ -29,14 +40,17 @@ pub(super) fn cron_job(object: &mut Map<String, Value>) {
     default(spec, "suspend", false);
     default(spec, "successfulJobsHistoryLimit", 3);
     default(spec, "failedJobsHistoryLimit", 1);
-    if let Some(job) = existing(spec, "jobTemplate").and_then(|template| existing(template, "spec")) {
+    if let Some(job) = existing(spec, "jobTemplate").and_then(|template| existing(template, "spec"))
+    {
         pod::template(job, "template");
         failure_policy(job);
     }
 }
 
 fn failure_policy(job: &mut Map<String, Value>) {
-    let Some(policy) = existing(job, "podFailurePolicy") else { return };
+    let Some(policy) = existing(job, "podFailurePolicy") else {
+        return;
+    };
     for rule in items(policy, "rules") {
         for condition in items(rule, "onPodConditions") {
             default(condition, "status", "True");

@@ -21,7 +21,9 @@ use serde_json::{Map, Value};
 
 /// Fills in what a decoded object of a built-in kind leaves open; other kinds stay as they are.
 pub(crate) fn apply(kind: &GroupVersionKind, object: &mut Value) {
-    let Value::Object(object) = object else { return };
+    let Value::Object(object) = object else {
+        return;
+    };
     match (&*kind.group, &*kind.version, &*kind.kind) {
         ("", "v1", "Pod") => pod::pod(object),
         ("", "v1", "PodTemplate") => pod::template(object, "template"),
@@ -43,23 +45,38 @@ pub(crate) fn apply(kind: &GroupVersionKind, object: &mut Value) {
         ("discovery.k8s.io", "v1", "EndpointSlice") => service::endpoint_slice(object),
         ("networking.k8s.io", "v1", "NetworkPolicy") => policy::network_policy(object),
         ("networking.k8s.io", "v1", "IngressClass") => policy::ingress_class(object),
-        ("rbac.authorization.k8s.io", "v1", "RoleBinding" | "ClusterRoleBinding") => policy::role_binding(object),
-        ("scheduling.k8s.io", "v1", "PriorityClass") => default(object, "preemptionPolicy", "PreemptLowerPriority"),
+        ("rbac.authorization.k8s.io", "v1", "RoleBinding" | "ClusterRoleBinding") => {
+            policy::role_binding(object);
+        }
+        ("scheduling.k8s.io", "v1", "PriorityClass") => {
+            default(object, "preemptionPolicy", "PreemptLowerPriority");
+        }
         ("storage.k8s.io", "v1", "StorageClass") => storage::storage_class(object),
         ("storage.k8s.io", "v1", "CSIDriver") => storage::csi_driver(object),
         ("autoscaling", "v1", "HorizontalPodAutoscaler") => policy::autoscaler(object),
         ("autoscaling", "v2", "HorizontalPodAutoscaler") => policy::autoscaler_v2(object),
-        ("apiextensions.k8s.io", "v1", "CustomResourceDefinition") => policy::custom_resource_definition(object),
-        ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration") => policy::webhooks(object, false),
-        ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration") => policy::webhooks(object, true),
+        ("apiextensions.k8s.io", "v1", "CustomResourceDefinition") => {
+            policy::custom_resource_definition(object);
+        }
+        ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration") => {
+            policy::webhooks(object, false);
+        }
+        ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration") => {
+            policy::webhooks(object, true);
+        }
         _ => {}
     }
 }
 
 fn namespace(object: &mut Map<String, Value>) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata")
-        && let Some(name) = metadata.get("name").filter(|name| name.as_str() != Some("")).cloned()
-        && let Value::Object(labels) = metadata.entry("labels").or_insert_with(|| Value::Object(Map::new()))
+        && let Some(name) = metadata
+            .get("name")
+            .filter(|name| name.as_str() != Some(""))
+            .cloned()
+        && let Value::Object(labels) = metadata
+            .entry("labels")
+            .or_insert_with(|| Value::Object(Map::new()))
     {
         labels.insert("kubernetes.io/metadata.name".to_owned(), name);
     }
@@ -110,12 +127,18 @@ fn child<'a>(object: &'a mut Map<String, Value>, key: &str) -> &'a mut Map<Strin
 }
 
 /// The object in a field, where there is one.
-fn existing<'a>(object: &'a mut Map<String, Value>, key: &str) -> Option<&'a mut Map<String, Value>> {
+fn existing<'a>(
+    object: &'a mut Map<String, Value>,
+    key: &str,
+) -> Option<&'a mut Map<String, Value>> {
     object.get_mut(key)?.as_object_mut()
 }
 
 /// The objects in a list.
-fn items<'a>(object: &'a mut Map<String, Value>, key: &str) -> impl Iterator<Item = &'a mut Map<String, Value>> {
+fn items<'a>(
+    object: &'a mut Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = &'a mut Map<String, Value>> {
     let list = object.get_mut(key).and_then(Value::as_array_mut);
     list.into_iter().flatten().filter_map(Value::as_object_mut)
 }

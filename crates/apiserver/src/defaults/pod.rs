@@ -6,7 +6,11 @@ use super::{child, default, existing, items};
 pub(super) fn pod(object: &mut Map<String, Value>) {
     let spec = child(object, "spec");
     self::spec(spec);
-    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+    if spec
+        .get("terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|seconds| seconds < 0)
+    {
         spec.insert("terminationGracePeriodSeconds".to_owned(), Value::from(1));
     }
     default(spec, "enableServiceLinks", true);
@@ -56,7 +60,10 @@ fn spec(spec: &mut Map<String, Value>) {
 }
 
 fn container(container: &mut Map<String, Value>) {
-    let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
+    let image = container
+        .get("image")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let policy = pull_policy(image);
     default(container, "imagePullPolicy", policy);
     default(container, "terminationMessagePath", "/dev/termination-log");
@@ -85,7 +92,9 @@ fn pull_policy(image: &str) -> &'static str {
     if image.is_empty() {
         return "IfNotPresent";
     }
-    let (name, digest) = image.split_once('@').map_or((image, None), |(name, digest)| (name, Some(digest)));
+    let (name, digest) = image
+        .split_once('@')
+        .map_or((image, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or(name);
     match last.split_once(':') {
         Some((_, "latest")) => "Always",
@@ -148,18 +157,27 @@ fn volume(volume: &mut Map<String, Value>) {
         }
     }
     if let Some(image) = existing(volume, "image") {
-        let reference = image.get("reference").and_then(Value::as_str).unwrap_or_default();
+        let reference = image
+            .get("reference")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let policy = pull_policy(reference);
         default(image, "pullPolicy", policy);
     }
-    if let Some(claim) = existing(volume, "ephemeral").and_then(|source| existing(source, "volumeClaimTemplate")) {
+    if let Some(claim) =
+        existing(volume, "ephemeral").and_then(|source| existing(source, "volumeClaimTemplate"))
+    {
         default(child(claim, "spec"), "volumeMode", "Filesystem");
     }
 }
 
 fn requests_from_limits(container: &mut Map<String, Value>) {
-    let Some(resources) = existing(container, "resources") else { return };
-    let Some(Value::Object(limits)) = resources.get("limits").cloned() else { return };
+    let Some(resources) = existing(container, "resources") else {
+        return;
+    };
+    let Some(Value::Object(limits)) = resources.get("limits").cloned() else {
+        return;
+    };
     let requests = child(resources, "requests");
     for (name, limit) in limits {
         requests.entry(name).or_insert(limit);
@@ -168,8 +186,15 @@ fn requests_from_limits(container: &mut Map<String, Value>) {
 
 /// The single address and the list of all name the same first address.
 fn status(status: &mut Map<String, Value>) {
-    let single = status.get("podIP").filter(|ip| ip.as_str() != Some("")).cloned();
-    let first = status.get("podIPs").and_then(|all| all.get(0)).and_then(|ip| ip.get("ip")).cloned();
+    let single = status
+        .get("podIP")
+        .filter(|ip| ip.as_str() != Some(""))
+        .cloned();
+    let first = status
+        .get("podIPs")
+        .and_then(|all| all.get(0))
+        .and_then(|ip| ip.get("ip"))
+        .cloned();
     match (single, first) {
         (Some(single), first) if first.as_ref() != Some(&single) => {
             status.insert("podIPs".to_owned(), serde_json::json!([{ "ip": single }]));

@@ -7,7 +7,9 @@ use super::{child, default, existing, is, items};
 const RBAC: &str = "rbac.authorization.k8s.io";
 
 pub(super) fn limit_range(object: &mut Map<String, Value>) {
-    for limit in items(child(object, "spec"), "limits").filter(|limit| is(limit, "type", "Container")) {
+    for limit in
+        items(child(object, "spec"), "limits").filter(|limit| is(limit, "type", "Container"))
+    {
         inherit(limit, "max", "default");
         inherit(limit, "default", "defaultRequest");
         inherit(limit, "min", "defaultRequest");
@@ -16,7 +18,9 @@ pub(super) fn limit_range(object: &mut Map<String, Value>) {
 
 /// Resources that `to` does not name take their value from `from`.
 fn inherit(limit: &mut Map<String, Value>, from: &str, to: &str) {
-    let Some(Value::Object(from)) = limit.get(from).cloned() else { return };
+    let Some(Value::Object(from)) = limit.get(from).cloned() else {
+        return;
+    };
     let to = child(limit, to);
     for (name, value) in from {
         to.entry(name).or_insert(value);
@@ -32,7 +36,11 @@ pub(super) fn network_policy(object: &mut Map<String, Value>) {
             }
         }
     }
-    let types = if items(spec, "egress").next().is_some() { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+    let types = if items(spec, "egress").next().is_some() {
+        json!(["Ingress", "Egress"])
+    } else {
+        json!(["Ingress"])
+    };
     default(spec, "policyTypes", types);
 }
 
@@ -74,20 +82,29 @@ pub(super) fn autoscaler_v2(object: &mut Map<String, Value>) {
         default(up, "policies", up_policies);
         let down = child(behavior, "scaleDown");
         default(down, "selectPolicy", "Max");
-        default(down, "policies", json!([{ "type": "Percent", "value": 100, "periodSeconds": 15 }]));
+        default(
+            down,
+            "policies",
+            json!([{ "type": "Percent", "value": 100, "periodSeconds": 15 }]),
+        );
     }
 }
 
 pub(super) fn custom_resource_definition(object: &mut Map<String, Value>) {
     let spec = child(object, "spec");
     let names = child(spec, "names");
-    let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let kind = names
+        .get("kind")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     default(names, "singular", kind.to_lowercase());
     if !kind.is_empty() {
         default(names, "listKind", format!("{kind}List"));
     }
     default(spec, "conversion", json!({ "strategy": "None" }));
-    let stored = items(spec, "versions").find(|version| version.get("storage") == Some(&Value::Bool(true)));
+    let stored =
+        items(spec, "versions").find(|version| version.get("storage") == Some(&Value::Bool(true)));
     let stored = stored.and_then(|version| version.get("name").cloned());
     if let Some(stored) = stored {
         default(child(object, "status"), "storedVersions", json!([stored]));

@@ -28,7 +28,10 @@ pub(super) fn service(object: &mut Map<String, Value>) {
     }
     let balanced = is(spec, "type", "LoadBalancer");
     let node_ports = balanced || is(spec, "type", "NodePort");
-    let external_ips = spec.get("externalIPs").and_then(Value::as_array).is_some_and(|ips| !ips.is_empty());
+    let external_ips = spec
+        .get("externalIPs")
+        .and_then(Value::as_array)
+        .is_some_and(|ips| !ips.is_empty());
     if node_ports || (external_ips && is(spec, "type", "ClusterIP")) {
         default(spec, "externalTrafficPolicy", "Cluster");
     }

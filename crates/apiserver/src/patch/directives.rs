@@ -21,7 +21,12 @@ pub(super) struct Directives<'a> {
 
 impl<'a> Directives<'a> {
     pub(super) fn of(patch: &'a Map<String, Value>) -> Result<Self, PatchError> {
-        let mut found = Self { fields: Vec::new(), retain_keys: None, orders: Vec::new(), deletions: Vec::new() };
+        let mut found = Self {
+            fields: Vec::new(),
+            retain_keys: None,
+            orders: Vec::new(),
+            deletions: Vec::new(),
+        };
         for (key, value) in patch {
             if key == PATCH {
                 continue;
@@ -34,15 +39,21 @@ impl<'a> Directives<'a> {
                 let order = value.as_array().ok_or(PatchError::SetElementOrder)?;
                 found.orders.push((field, order));
             } else if key.starts_with(DELETE_FROM_PRIMITIVE_LIST) {
-                let field = field_of(key, DELETE_FROM_PRIMITIVE_LIST).ok_or(PatchError::PrimitiveList)?;
+                let field =
+                    field_of(key, DELETE_FROM_PRIMITIVE_LIST).ok_or(PatchError::PrimitiveList)?;
                 // Anything but a list deletes nothing.
-                found.deletions.push((field, value.as_array().map_or(&[], Vec::as_slice)));
+                found
+                    .deletions
+                    .push((field, value.as_array().map_or(&[], Vec::as_slice)));
             } else {
                 found.fields.push((key, value));
             }
         }
         if let Some(keys) = &found.retain_keys
-            && found.fields.iter().any(|(key, value)| !value.is_null() && !keys.contains(key))
+            && found
+                .fields
+                .iter()
+                .any(|(key, value)| !value.is_null() && !keys.contains(key))
         {
             return Err(PatchError::RetainKeys);
         }
@@ -63,8 +74,13 @@ pub(super) fn without(value: &Value) -> Option<Value> {
             if map.contains_key(PATCH) {
                 return None;
             }
-            let kept = map.iter().filter(|(key, value)| !value.is_null() && !key.starts_with('$'));
-            Value::Object(kept.filter_map(|(key, value)| Some((key.clone(), without(value)?))).collect())
+            let kept = map
+                .iter()
+                .filter(|(key, value)| !value.is_null() && !key.starts_with('$'));
+            Value::Object(
+                kept.filter_map(|(key, value)| Some((key.clone(), without(value)?)))
+                    .collect(),
+            )
         }
         Value::Array(items) => Value::Array(items.iter().filter_map(without).collect()),
         other => other.clone(),

@@ -18,7 +18,9 @@ pub(crate) fn json(document: &Value, patch: &Value) -> Result<Value, Status> {
             _ => "number",
         };
         let into = "Go value of type []handlers.jsonPatchOp";
-        return Err(Status::bad_request(format!("error decoding patch: json: cannot unmarshal {what} into {into}")));
+        return Err(Status::bad_request(format!(
+            "error decoding patch: json: cannot unmarshal {what} into {into}"
+        )));
     };
     if operations.len() > MAX_OPERATIONS {
         let message = format!(
@@ -62,31 +64,18 @@ fn apply(document: &mut Value, operation: &Value) -> Option<()> {
             let from = from()?;
             let copied = match from.get(document) {
                 Some(value) => value.clone(),
-                None => from.parent(document).filter(|parent| parent.is_object()).map(|_| Value::Null)?,
+                None => from
+                    .parent(document)
+                    .filter(|parent| parent.is_object())
+                    .map(|_| Value::Null)?,
             };
             path.add(document, copied)
         }
         "test" => {
-            let expected = value();
             let found = path.get(document).unwrap_or(&Value::Null);
-            equal(found, &expected).then_some(())
+            (*found == value()).then_some(())
         }
         _ => None,
-    }
-}
-
-/// Numbers compare by value: `1` is `1.0`.
-fn equal(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| equal(left, right)))
-        }
-        _ => left == right,
     }
 }
 
@@ -101,26 +90,36 @@ impl Pointer {
             return Some(Self { tokens: Vec::new() });
         }
         let tokens = text.strip_prefix('/')?.split('/');
-        Some(Self { tokens: tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect() })
+        Some(Self {
+            tokens: tokens
+                .map(|token| token.replace("~1", "/").replace("~0", "~"))
+                .collect(),
+        })
     }
 
     fn get<'a>(&self, document: &'a Value) -> Option<&'a Value> {
-        self.tokens.iter().try_fold(document, |value, token| child(value, token))
+        self.tokens
+            .iter()
+            .try_fold(document, |value, token| child(value, token))
     }
 
     fn parent<'a>(&self, document: &'a Value) -> Option<&'a Value> {
         let (_, parents) = self.tokens.split_last()?;
-        parents.iter().try_fold(document, |value, token| child(value, token))
+        parents
+            .iter()
+            .try_fold(document, |value, token| child(value, token))
     }
 
     /// The container of the place and the place's name in it.
     fn locate<'a, 'p>(&'p self, document: &'a mut Value) -> Option<(&'a mut Value, &'p str)> {
         let (last, parents) = self.tokens.split_last()?;
-        let parent = parents.iter().try_fold(document, |value, token| match value {
-            Value::Object(map) => map.get_mut(token),
-            Value::Array(items) => items.get_mut(index(token)?),
-            _ => None,
-        })?;
+        let parent = parents
+            .iter()
+            .try_fold(document, |value, token| match value {
+                Value::Object(map) => map.get_mut(token),
+                Value::Array(items) => items.get_mut(index(token)?),
+                _ => None,
+            })?;
         Some((parent, last))
     }
 
@@ -181,5 +180,9 @@ fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
 fn index(token: &str) -> Option<usize> {
     let canonical = token == "0" || !token.starts_with('0');
     let digits = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_digit());
-    if canonical && digits { token.parse().ok() } else { None }
+    if canonical && digits {
+        token.parse().ok()
+    } else {
+        None
+    }
 }

@@ -9,7 +9,9 @@ use crate::validation::Misfit;
 pub(crate) fn merge(document: &Value, patch: &Value) -> Result<Value, Status> {
     let Value::Object(patch) = patch else {
         let misfit = Misfit::unmarshal(patch, "map[string]interface {}");
-        return Err(Status::bad_request(format!("error decoding patch: {misfit}")));
+        return Err(Status::bad_request(format!(
+            "error decoding patch: {misfit}"
+        )));
     };
     let mut patched = document.clone();
     merge_into(&mut patched, patch);
@@ -20,13 +22,17 @@ fn merge_into(target: &mut Value, patch: &Map<String, Value>) {
     if !target.is_object() {
         *target = Value::Object(Map::new());
     }
-    let Value::Object(target) = target else { return };
+    let Value::Object(target) = target else {
+        return;
+    };
     for (key, value) in patch {
         match value {
             Value::Null => {
                 target.remove(key);
             }
-            Value::Object(patch) => merge_into(target.entry(key.as_str()).or_insert(Value::Null), patch),
+            Value::Object(patch) => {
+                merge_into(target.entry(key.as_str()).or_insert(Value::Null), patch);
+            }
             value => {
                 target.insert(key.clone(), value.clone());
             }

@@ -28,7 +28,11 @@ pub(crate) fn invalid(fault: &Fault, shown: &str) -> Status {
         message: format!("Invalid value: {shown:?}: {fault}"),
         field: "patch".to_owned(),
     };
-    let unnamed = GroupVersionKind { group: "".into(), version: "".into(), kind: "".into() };
+    let unnamed = GroupVersionKind {
+        group: "".into(),
+        version: "".into(),
+        kind: "".into(),
+    };
     Status::invalid(&unnamed, "", vec![cause])
 }
 
@@ -38,10 +42,15 @@ pub(crate) fn quoted_patch(patch: &Value) -> String {
         Value::Null => "<nil>".to_owned(),
         Value::String(text) => text.clone(),
         Value::Bool(_) | Value::Number(_) => patch.to_string(),
-        Value::Array(items) => format!("[{}]", items.iter().map(quoted_patch).collect::<Vec<_>>().join(" ")),
+        Value::Array(items) => format!(
+            "[{}]",
+            items.iter().map(quoted_patch).collect::<Vec<_>>().join(" ")
+        ),
         Value::Object(map) => {
-            let mut entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{key}:{}", quoted_patch(value))).collect();
+            let mut entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{key}:{}", quoted_patch(value)))
+                .collect();
             entries.sort();
             format!("map[{}]", entries.join(" "))
         }

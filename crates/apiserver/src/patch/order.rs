@@ -24,9 +24,15 @@ impl Identity<'_> {
 
 /// Puts `items` in order: those that `patch` names in its order, the server's own in theirs, and
 /// each of the patch's before those of the server's that do not precede it on the server.
-pub(super) fn arrange(items: Vec<Value>, patch: &[Value], server: &[Value], identity: Identity<'_>) -> Vec<Value> {
-    let (mut patched, mut own): (Vec<_>, Vec<_>) =
-        items.into_iter().partition(|item| identity.position(patch, item).is_some());
+pub(super) fn arrange(
+    items: Vec<Value>,
+    patch: &[Value],
+    server: &[Value],
+    identity: Identity<'_>,
+) -> Vec<Value> {
+    let (mut patched, mut own): (Vec<_>, Vec<_>) = items
+        .into_iter()
+        .partition(|item| identity.position(patch, item).is_some());
     let by = |order: &[Value], item: &Value| identity.position(order, item).unwrap_or(usize::MAX);
     patched.sort_by_key(|item| by(patch, item));
     own.sort_by_key(|item| by(server, item));
@@ -39,13 +45,20 @@ pub(super) fn arrange(items: Vec<Value>, patch: &[Value], server: &[Value], iden
             (Some(_), None) => true,
             (None, Some(_)) => false,
             (Some(own), Some(patched)) => {
-                match (identity.position(server, own), identity.position(server, patched)) {
+                match (
+                    identity.position(server, own),
+                    identity.position(server, patched),
+                ) {
                     (Some(own), Some(patched)) => own < patched,
                     _ => false,
                 }
             }
         };
-        arranged.extend(if own_first { own.next() } else { patched.next() });
+        arranged.extend(if own_first {
+            own.next()
+        } else {
+            patched.next()
+        });
     }
 }
 

@@ -55,12 +55,18 @@ pub(crate) fn strategic(schema: &Schema, document: &Value, patch: &Value) -> Res
         return Err(Status::failure(415, Reason::UnsupportedMediaType, message));
     }
     let Value::Object(patch) = patch else {
-        return Err(Status::bad_request(Misfit::unmarshal(patch, "map[string]interface {}").to_string()));
+        return Err(Status::bad_request(
+            Misfit::unmarshal(patch, "map[string]interface {}").to_string(),
+        ));
     };
     let Value::Object(document) = document else {
         return Err(Status::bad_request("the document is not an object"));
     };
-    Ok(Value::Object(merge_object(schema.root(), document.clone(), patch)?))
+    Ok(Value::Object(merge_object(
+        schema.root(),
+        document.clone(),
+        patch,
+    )?))
 }
 
 fn merge_object(
@@ -91,7 +97,11 @@ fn merge_object(
         }
     }
     for (key, value) in &directives.fields {
-        let order = directives.orders.iter().find(|(field, _)| field == key).map(|(_, order)| *order);
+        let order = directives
+            .orders
+            .iter()
+            .find(|(field, _)| field == key)
+            .map(|(_, order)| *order);
         merge_field(node, &mut original, key, value, order)?;
     }
     for (field, order) in &directives.orders {
@@ -117,13 +127,15 @@ fn merge_field(
     }
     let merged = match (original.remove(key), value) {
         (_, Value::Null) => return Ok(()),
-        (Some(Value::Object(_)), Value::Object(patch)) if strategy.replace => Some(Value::Object(patch.clone())),
+        (Some(Value::Object(_)), Value::Object(patch)) if strategy.replace => {
+            Some(Value::Object(patch.clone()))
+        }
         (Some(Value::Object(current)), Value::Object(patch)) => {
             Some(Value::Object(merge_object(inner, current, patch)?))
         }
-        (Some(Value::Array(current)), Value::Array(patch)) if strategy.merge => {
-            Some(Value::Array(merge_list(inner.item(), strategy, current, patch, order)?))
-        }
+        (Some(Value::Array(current)), Value::Array(patch)) if strategy.merge => Some(Value::Array(
+            merge_list(inner.item(), strategy, current, patch, order)?,
+        )),
         (Some(Value::Array(_)), Value::Array(_)) => Some(value.clone()),
         _ => directives::without(value),
     };
@@ -141,13 +153,20 @@ fn merge_list(
     order: Option<&[Value]>,
 ) -> Result<Vec<Value>, PatchError> {
     let of_objects = item_kind(current.iter().chain(patch))?;
-    let identity = Identity { key: strategy.merge_key.as_deref().filter(|_| of_objects) };
+    let identity = Identity {
+        key: strategy.merge_key.as_deref().filter(|_| of_objects),
+    };
     let server = current.clone();
     let (merged, patch) = match identity.key {
         Some(key) => merge_keyed(item, key, current, patch)?,
         None => (merge_scalars(current, patch), patch.to_vec()),
     };
-    Ok(order::arrange(merged, order.unwrap_or(&patch), &server, identity))
+    Ok(order::arrange(
+        merged,
+        order.unwrap_or(&patch),
+        &server,
+        identity,
+    ))
 }
 
 /// The merged items, and those of the patch that were no instructions.
@@ -161,7 +180,10 @@ fn merge_keyed(
     let mut plain = Vec::new();
     let mut replace = false;
     for change in patch {
-        match change.get(PATCH).map(|directive| directive.as_str().unwrap_or_default()) {
+        match change
+            .get(PATCH)
+            .map(|directive| directive.as_str().unwrap_or_default())
+        {
             None => plain.push(change.clone()),
             Some("replace") => replace = true,
             Some("delete") => {
@@ -171,7 +193,12 @@ fn merge_keyed(
                 merged.retain(|item| identity.of(item) != identity.of(change));
             }
             Some("merge") => return Err(PatchError::MergeDirective),
-            Some(other) => return Err(PatchError::Directive(other.to_owned(), quoted_patch(change))),
+            Some(other) => {
+                return Err(PatchError::Directive(
+                    other.to_owned(),
+                    quoted_patch(change),
+                ));
+            }
         }
     }
     if replace {
@@ -181,7 +208,12 @@ fn merge_keyed(
         if change.get(key).is_none() {
             return Err(no_merge_key(change, key));
         }
-        match (identity.position(&merged, change).and_then(|at| merged.get_mut(at)), change) {
+        match (
+            identity
+                .position(&merged, change)
+                .and_then(|at| merged.get_mut(at)),
+            change,
+        ) {
             (Some(Value::Object(current)), Value::Object(change)) => {
                 *current = merge_object(item, std::mem::take(current), change)?;
             }
@@ -202,21 +234,30 @@ fn merge_scalars(mut merged: Vec<Value>, patch: &[Value]) -> Vec<Value> {
 
 /// A `$setElementOrder` for a list that the patch does not change otherwise.
 fn reorder(node: Node<'_>, original: &mut Map<String, Value>, field: &str, order: &[Value]) {
-    let Some(Value::Array(items)) = original.get_mut(field) else { return };
-    let key = node.field(field).and_then(|field| field.patch.merge_key.as_deref());
+    let Some(Value::Array(items)) = original.get_mut(field) else {
+        return;
+    };
+    let key = node
+        .field(field)
+        .and_then(|field| field.patch.merge_key.as_deref());
     let identity = Identity { key };
     let server = items.clone();
     *items = order::arrange(std::mem::take(items), order, &server, identity);
 }
 
 fn check_order(strategy: &Patch, patch: &[Value], order: &[Value]) -> Result<(), PatchError> {
-    let identity = Identity { key: strategy.merge_key.as_deref() };
+    let identity = Identity {
+        key: strategy.merge_key.as_deref(),
+    };
     let plain = patch.iter().filter(|item| item.get(PATCH).is_none());
     if patch.is_empty() || order.is_empty() || order::follows(plain, order, identity) {
         return Ok(());
     }
     let quoted = |items: &[Value]| quoted_patch(&Value::Array(items.to_vec()));
-    Err(PatchError::Order { patch: quoted(patch), order: quoted(order) })
+    Err(PatchError::Order {
+        patch: quoted(patch),
+        order: quoted(order),
+    })
 }
 
 /// Whether these are objects; all must be of one type.
@@ -224,7 +265,9 @@ fn item_kind<'a>(items: impl Iterator<Item = &'a Value> + Clone) -> Result<bool,
     let mut kinds = items.clone().map(std::mem::discriminant);
     let first = kinds.next();
     if kinds.any(|kind| Some(kind) != first) {
-        return Err(PatchError::MixedList(quoted_patch(&Value::Array(items.cloned().collect()))));
+        return Err(PatchError::MixedList(quoted_patch(&Value::Array(
+            items.cloned().collect(),
+        ))));
     }
     match items.clone().next() {
         Some(Value::Array(_)) => Err(PatchError::ListOfLists),
@@ -233,5 +276,8 @@ fn item_kind<'a>(items: impl Iterator<Item = &'a Value> + Clone) -> Result<bool,
 }
 
 fn no_merge_key(item: &Value, key: &str) -> PatchError {
-    PatchError::NoMergeKey { item: quoted_patch(item), key: key.to_owned() }
+    PatchError::NoMergeKey {
+        item: quoted_patch(item),
+        key: key.to_owned(),
+    }
 }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::Schemas;
 use super::types::{
-    Constraints, Field, List, Map, Patch, Presence, Scalar, ScalarKind, Struct, Topology, Type, TypeId,
+    Constraints, Field, List, Map, Patch, Presence, Scalar, ScalarKind, Struct, Topology, Type,
+    TypeId,
 };
 
 const PRESERVE_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
@@ -49,12 +50,23 @@ impl Builder {
         self.object(schema, fields, open)
     }
 
+    /// A whole object inside another: it says what it is.
+    fn embedded(&mut self, schema: &Value) -> TypeId {
+        let id = self.resource(schema, false);
+        if let Some(Type::Struct(object)) = self.types.get_mut(id.0 as usize) {
+            for field in &mut object.fields {
+                field.required |= matches!(&*field.name, "apiVersion" | "kind");
+            }
+        }
+        id
+    }
+
     fn ty(&mut self, schema: &Value) -> TypeId {
         if is(schema, INT_OR_STRING) {
             return self.add(scalar_type(ScalarKind::IntOrString, constraints(schema)));
         }
         if is(schema, EMBEDDED_RESOURCE) {
-            return self.resource(schema, false);
+            return self.embedded(schema);
         }
         match text(schema, "type") {
             Some("object") => self.object_or_map(schema),
@@ -81,7 +93,11 @@ impl Builder {
             Some(value) => self.ty(value),
             None => self.add(Type::Free),
         };
-        self.add(Type::Map(Map { value, atomic, nullable: is(schema, "nullable") }))
+        self.add(Type::Map(Map {
+            value,
+            atomic,
+            nullable: is(schema, "nullable"),
+        }))
     }
 
     fn object(&mut self, schema: &Value, mut fields: Vec<Field>, open: bool) -> TypeId {
@@ -116,10 +132,22 @@ impl Builder {
         };
         let topology = match text(schema, LIST_TYPE) {
             Some("set") => Topology::Set,
-            Some("map") => Topology::Keyed(strings(schema, LIST_MAP_KEYS).into_iter().map(Arc::from).collect()),
+            Some("map") => Topology::Keyed(
+                strings(schema, LIST_MAP_KEYS)
+                    .into_iter()
+                    .map(Arc::from)
+                    .collect(),
+            ),
             _ => Topology::Atomic,
         };
-        self.add(Type::List(List { item, topology, nullable: is(schema, "nullable") }))
+        let (min_items, max_items) = (number(schema, "minItems"), number(schema, "maxItems"));
+        self.add(Type::List(List {
+            item,
+            topology,
+            min_items,
+            max_items,
+            nullable: is(schema, "nullable"),
+        }))
     }
 
     /// Copies a built-in type with all that it leads to.
@@ -129,7 +157,9 @@ impl Builder {
         }
         let copy = self.add(Type::Free);
         self.grafted.insert(id.0, copy);
-        let Some(original) = Schemas::builtin().types().get(id.0 as usize) else { return copy };
+        let Some(original) = Schemas::builtin().types().get(id.0 as usize) else {
+            return copy;
+        };
         let mut ty = original.clone();
         match &mut ty {
             Type::Struct(object) => {
@@ -154,20 +184,36 @@ impl Builder {
 }
 
 fn plain_field(name: &str, ty: TypeId) -> Field {
-    Field { name: name.into(), ty, required: false, presence: Presence::AsSent, default: None, patch: Patch::default() }
+    Field {
+        name: name.into(),
+        ty,
+        required: false,
+        presence: Presence::AsSent,
+        default: None,
+        patch: Patch::default(),
+    }
 }
 
 fn scalar_type(kind: ScalarKind, constraints: Option<Box<Constraints>>) -> Type {
-    Type::Scalar(Scalar { kind, go_name: kind.go_name().into(), constraints })
+    Type::Scalar(Scalar {
+        kind,
+        go_name: kind.go_name().into(),
+        constraints,
+    })
 }
 
 fn constraints(schema: &Value) -> Option<Box<Constraints>> {
     let found = Constraints {
-        allowed: schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+        allowed: schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default(),
         minimum: schema.get("minimum").and_then(Value::as_f64),
         maximum: schema.get("maximum").and_then(Value::as_f64),
-        min_length: schema.get("minLength").and_then(Value::as_u64),
-        max_length: schema.get("maxLength").and_then(Value::as_u64),
+        min_length: number(schema, "minLength"),
+        max_length: number(schema, "maxLength"),
+        is_time: text(schema, "format") == Some("date-time"),
         nullable: is(schema, "nullable"),
     };
     Some(Box::new(found))
@@ -177,10 +223,20 @@ fn is(schema: &Value, flag: &str) -> bool {
     schema.get(flag) == Some(&Value::Bool(true))
 }
 
+fn number(schema: &Value, key: &str) -> Option<u64> {
+    schema.get(key)?.as_u64()
+}
+
 fn text<'a>(schema: &'a Value, key: &str) -> Option<&'a str> {
     schema.get(key)?.as_str()
 }
 
 fn strings<'a>(schema: &'a Value, key: &str) -> Vec<&'a str> {
-    schema.get(key).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    schema
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }

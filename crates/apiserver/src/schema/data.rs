@@ -32,27 +32,66 @@ use super::types::{
 
 /// Package and text of each data file.
 const PACKAGES: &[(&str, &str)] = &[
-    ("admissionregistration/v1", include_str!("../../data/admissionregistration.v1.types")),
-    ("apiextensions/v1", include_str!("../../data/apiextensions.v1.types")),
-    ("apiregistration/v1", include_str!("../../data/apiregistration.v1.types")),
+    (
+        "admissionregistration/v1",
+        include_str!("../../data/admissionregistration.v1.types"),
+    ),
+    (
+        "apiextensions/v1",
+        include_str!("../../data/apiextensions.v1.types"),
+    ),
+    (
+        "apiregistration/v1",
+        include_str!("../../data/apiregistration.v1.types"),
+    ),
     ("apps/v1", include_str!("../../data/apps.v1.types")),
-    ("authentication/v1", include_str!("../../data/authentication.v1.types")),
-    ("authorization/v1", include_str!("../../data/authorization.v1.types")),
-    ("autoscaling/v1", include_str!("../../data/autoscaling.v1.types")),
-    ("autoscaling/v2", include_str!("../../data/autoscaling.v2.types")),
+    (
+        "authentication/v1",
+        include_str!("../../data/authentication.v1.types"),
+    ),
+    (
+        "authorization/v1",
+        include_str!("../../data/authorization.v1.types"),
+    ),
+    (
+        "autoscaling/v1",
+        include_str!("../../data/autoscaling.v1.types"),
+    ),
+    (
+        "autoscaling/v2",
+        include_str!("../../data/autoscaling.v2.types"),
+    ),
     ("batch/v1", include_str!("../../data/batch.v1.types")),
-    ("certificates/v1", include_str!("../../data/certificates.v1.types")),
-    ("coordination/v1", include_str!("../../data/coordination.v1.types")),
+    (
+        "certificates/v1",
+        include_str!("../../data/certificates.v1.types"),
+    ),
+    (
+        "coordination/v1",
+        include_str!("../../data/coordination.v1.types"),
+    ),
     ("core/v1", include_str!("../../data/core.v1.types")),
-    ("discovery/v1", include_str!("../../data/discovery.v1.types")),
+    (
+        "discovery/v1",
+        include_str!("../../data/discovery.v1.types"),
+    ),
     ("events/v1", include_str!("../../data/events.v1.types")),
     ("meta/v1", include_str!("../../data/meta.v1.types")),
-    ("networking/v1", include_str!("../../data/networking.v1.types")),
+    (
+        "networking/v1",
+        include_str!("../../data/networking.v1.types"),
+    ),
     ("node/v1", include_str!("../../data/node.v1.types")),
     ("policy/v1", include_str!("../../data/policy.v1.types")),
     ("rbac/v1", include_str!("../../data/rbac.v1.types")),
-    ("scheduling/v1", include_str!("../../data/scheduling.v1.types")),
-    ("scheduling/v1alpha3", include_str!("../../data/scheduling.v1alpha3.types")),
+    (
+        "scheduling/v1",
+        include_str!("../../data/scheduling.v1.types"),
+    ),
+    (
+        "scheduling/v1alpha3",
+        include_str!("../../data/scheduling.v1alpha3.types"),
+    ),
     ("storage/v1", include_str!("../../data/storage.v1.types")),
 ];
 
@@ -76,14 +115,20 @@ pub(super) fn load() -> Result<Data, DataError> {
     let mut parser = Parser::default();
     for (package, text) in PACKAGES {
         for (number, line) in text.lines().enumerate() {
-            parser
-                .line(package, line)
-                .map_err(|fault| DataError { package, line: number + 1, fault })?;
+            parser.line(package, line).map_err(|fault| DataError {
+                package,
+                line: number + 1,
+                fault,
+            })?;
         }
         parser.finish_type();
     }
     parser.copy_granular();
-    Ok(Data { types: parser.types.into(), kinds: parser.kinds, names: parser.names })
+    Ok(Data {
+        types: parser.types.into(),
+        kinds: parser.kinds,
+        names: parser.names,
+    })
 }
 
 #[derive(Default)]
@@ -121,7 +166,8 @@ impl Parser {
         for flag in words {
             match flag.split_once('=') {
                 Some(("kind", group_version)) => {
-                    self.kinds.push((GroupVersionKind::from_api_version(group_version, name), id));
+                    self.kinds
+                        .push((GroupVersionKind::from_api_version(group_version, name), id));
                 }
                 None if flag == "atomic" => atomic = true,
                 _ => return Err(format!("type flag {flag:?}")),
@@ -132,9 +178,17 @@ impl Parser {
     }
 
     fn finish_type(&mut self) {
-        let Some((id, name, atomic, mut fields)) = self.open.take() else { return };
+        let Some((id, name, atomic, mut fields)) = self.open.take() else {
+            return;
+        };
         fields.sort_by(|left, right| left.name.cmp(&right.name));
-        let object = Struct { name, fields: fields.into(), atomic, open: false, nullable: true };
+        let object = Struct {
+            name,
+            fields: fields.into(),
+            atomic,
+            open: false,
+            nullable: true,
+        };
         if let Some(slot) = self.types.get_mut(id.0 as usize) {
             *slot = Type::Struct(object);
         }
@@ -143,7 +197,8 @@ impl Parser {
     fn field(&mut self, package: &str, line: &str) -> Result<Field, String> {
         let (line, default) = match line.split_once(" default=") {
             Some((line, json)) => {
-                let default: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+                let default: Value =
+                    serde_json::from_str(json).map_err(|error| error.to_string())?;
                 (line, Some(default))
             }
             None => (line, None),
@@ -156,7 +211,10 @@ impl Parser {
         let pointer = token.starts_with('*');
         let token = token.trim_start_matches('*');
         let ty = self.ty(package, token, &flags)?;
-        let nullable = pointer || token.starts_with("[]") || token.starts_with("map:") || matches!(token, "any" | "bytes" | "time" | "microtime");
+        let nullable = pointer
+            || token.starts_with("[]")
+            || token.starts_with("map:")
+            || matches!(token, "any" | "bytes" | "time" | "microtime");
         Ok(Field {
             name: name.into(),
             ty,
@@ -176,20 +234,39 @@ impl Parser {
     fn ty(&mut self, package: &str, token: &str, flags: &Flags) -> Result<TypeId, String> {
         if let Some(item) = token.strip_prefix("[]") {
             let item = self.ty(package, item, &Flags::default())?;
-            let list = List { item, topology: flags.topology.clone(), nullable: true };
+            let list = List {
+                item,
+                topology: flags.topology.clone(),
+                min_items: None,
+                max_items: None,
+                nullable: true,
+            };
             return Ok(self.add(Type::List(list)));
         }
         if let Some(value) = token.strip_prefix("map:") {
             let value = self.ty(package, value, &Flags::default())?;
-            return Ok(self.add(Type::Map(Map { value, atomic: flags.atomic, nullable: true })));
+            return Ok(self.add(Type::Map(Map {
+                value,
+                atomic: flags.atomic,
+                nullable: true,
+            })));
         }
         if token == "any" {
             return Ok(self.inline(token, Type::Free));
         }
-        let (base, go_name) = token.split_once('~').map_or((token, None), |(base, name)| (base, Some(name)));
+        let (base, go_name) = token
+            .split_once('~')
+            .map_or((token, None), |(base, name)| (base, Some(name)));
         if let Some(kind) = scalar(base) {
             let go_name = go_name.unwrap_or(kind.go_name()).into();
-            return Ok(self.inline(token, Type::Scalar(Scalar { kind, go_name, constraints: None })));
+            return Ok(self.inline(
+                token,
+                Type::Scalar(Scalar {
+                    kind,
+                    go_name,
+                    constraints: None,
+                }),
+            ));
         }
         let (package, name) = token.rsplit_once('.').unwrap_or((package, token));
         if !name.starts_with(char::is_uppercase) {
@@ -207,8 +284,13 @@ impl Parser {
     /// Once every type is declared.
     fn copy_granular(&mut self) {
         for (copy, original) in std::mem::take(&mut self.granular) {
-            let Some(Type::Struct(object)) = self.types.get(original.0 as usize) else { continue };
-            let granular = Type::Struct(Struct { atomic: false, ..object.clone() });
+            let Some(Type::Struct(object)) = self.types.get(original.0 as usize) else {
+                continue;
+            };
+            let granular = Type::Struct(Struct {
+                atomic: false,
+                ..object.clone()
+            });
             if let Some(slot) = self.types.get_mut(copy.0 as usize) {
                 *slot = granular;
             }
@@ -251,7 +333,14 @@ struct Flags {
 
 impl Default for Flags {
     fn default() -> Self {
-        Self { required: false, always: false, atomic: false, granular: false, topology: Topology::Atomic, patch: Patch::default() }
+        Self {
+            required: false,
+            always: false,
+            atomic: false,
+            granular: false,
+            topology: Topology::Atomic,
+            patch: Patch::default(),
+        }
     }
 }
 
@@ -260,7 +349,9 @@ impl Flags {
         let mut flags = Self::default();
         for word in words {
             match word.split_once('=') {
-                Some(("keys", keys)) => flags.topology = Topology::Keyed(keys.split(',').map(Arc::from).collect()),
+                Some(("keys", keys)) => {
+                    flags.topology = Topology::Keyed(keys.split(',').map(Arc::from).collect());
+                }
                 Some(("merge", key)) => {
                     flags.patch.merge = true;
                     flags.patch.merge_key = Some(key.into());

@@ -17,6 +17,6 @@ mod tests;
 pub(crate) use self::quantity::Quantity;
 pub(crate) use self::registry::{Origin, Schema, Schemas};
 pub(crate) use self::types::{
-    Constraints, Field, List, Map, Node, Patch, Presence, Scalar, ScalarKind, Struct, Topology, Type, TypeId,
+    Constraints, Field, List, Node, Patch, Presence, Scalar, ScalarKind, Struct, Topology, Type,
 };
 pub(crate) use self::zero::of as zero_of;

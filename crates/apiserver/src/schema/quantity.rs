@@ -19,14 +19,32 @@ enum Family {
 
 const NANOS: i128 = 1_000_000_000;
 const DECIMAL: &[(&str, i32)] = &[
-    ("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18),
+    ("n", -9),
+    ("u", -6),
+    ("m", -3),
+    ("", 0),
+    ("k", 3),
+    ("M", 6),
+    ("G", 9),
+    ("T", 12),
+    ("P", 15),
+    ("E", 18),
 ];
-const BINARY: &[(&str, u32)] = &[("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+const BINARY: &[(&str, u32)] = &[
+    ("Ki", 10),
+    ("Mi", 20),
+    ("Gi", 30),
+    ("Ti", 40),
+    ("Pi", 50),
+    ("Ei", 60),
+];
 
 /// Text that is no quantity; displays as the real server's complaint.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum QuantityError {
-    #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
+    #[error(
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    )]
     Format,
     #[error("unable to parse quantity's suffix")]
     Suffix,
@@ -42,7 +60,9 @@ impl std::str::FromStr for Quantity {
             Some(b'+') => (false, &text[1..]),
             _ => (false, text),
         };
-        let end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+        let end = unsigned
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(unsigned.len());
         let (number, suffix) = unsigned.split_at(end);
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
         if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
@@ -50,7 +70,10 @@ impl std::str::FromStr for Quantity {
         }
         let (family, scale) = Scale::of(suffix)?;
         let nanos = scale.apply(whole, fraction).ok_or(QuantityError::Format)?;
-        Ok(Self { nanos: if negative { -nanos } else { nanos }, family })
+        Ok(Self {
+            nanos: if negative { -nanos } else { nanos },
+            family,
+        })
     }
 }
 
@@ -74,7 +97,11 @@ impl Scale {
             return Ok((Family::Exponent, Self::Ten(power)));
         }
         let known = |c: char| "eEinumkKMGTP+-".contains(c) || c.is_ascii_digit();
-        Err(if suffix.chars().all(known) { QuantityError::Suffix } else { QuantityError::Format })
+        Err(if suffix.chars().all(known) {
+            QuantityError::Suffix
+        } else {
+            QuantityError::Format
+        })
     }
 
     /// The value in nanos, rounded up; `None` when it is beyond all use.
@@ -97,7 +124,9 @@ impl Scale {
         if power >= 0 {
             return digits.checked_mul(factor?);
         }
-        Some(factor.map_or(1, |factor| digits / factor + i128::from(digits % factor != 0)))
+        Some(factor.map_or(1, |factor| {
+            digits / factor + i128::from(digits % factor != 0)
+        }))
     }
 }
 
@@ -108,7 +137,10 @@ impl fmt::Display for Quantity {
         }
         let whole = self.nanos / NANOS;
         if self.family == Family::Binary && self.nanos % NANOS == 0 && whole.abs() >= 1024 {
-            let fits = BINARY.iter().rev().find(|(_, power)| whole % (1 << power) == 0);
+            let fits = BINARY
+                .iter()
+                .rev()
+                .find(|(_, power)| whole % (1 << power) == 0);
             return match fits {
                 Some((suffix, power)) => write!(f, "{}{suffix}", whole >> power),
                 None => write!(f, "{whole}"),
@@ -123,7 +155,10 @@ impl fmt::Display for Quantity {
             (_, 0) => write!(f, "{number}"),
             (Family::Exponent, power) => write!(f, "{number}e{power}"),
             (_, power) => {
-                let suffix = DECIMAL.iter().find(|(_, of)| *of == power).map_or("", |(suffix, _)| suffix);
+                let suffix = DECIMAL
+                    .iter()
+                    .find(|(_, of)| *of == power)
+                    .map_or("", |(suffix, _)| suffix);
                 write!(f, "{number}{suffix}")
             }
         }

@@ -31,25 +31,32 @@ impl Schemas {
     fn from_data(data: data::Data) -> Self {
         let kinds = data.kinds.into_iter().map(|(kind, root)| {
             let zero = Arc::new(zero::of(Node::new(&data.types, root)));
-            let schema = Schema { types: data.types.clone(), root, kind: kind.clone(), origin: Origin::BuiltIn, has_status_subresource: true, zero };
+            let schema = Schema {
+                types: data.types.clone(),
+                root,
+                kind: kind.clone(),
+                origin: Origin::BuiltIn,
+                has_status_subresource: true,
+                zero,
+            };
             (kind, schema)
         });
-        Self { kinds: kinds.collect(), types: data.types.clone(), names: data.names }
+        Self {
+            kinds: kinds.collect(),
+            types: data.types.clone(),
+            names: data.names,
+        }
     }
 
     pub(crate) fn kind(&self, kind: &GroupVersionKind) -> Option<&Schema> {
         self.kinds.get(kind)
     }
 
-    /// A type that is no kind of one group, such as `meta/v1.DeleteOptions`.
-    pub(crate) fn named(&self, name: &str) -> Option<Node<'_>> {
-        self.names.get(name).map(|id| Node::new(&self.types, *id))
-    }
-
     pub(super) fn types(&self) -> &[Type] {
         &self.types
     }
 
+    /// Where a type is, by package and name: `meta/v1.ObjectMeta`.
     pub(super) fn id(&self, name: &str) -> Option<TypeId> {
         self.names.get(name).copied()
     }

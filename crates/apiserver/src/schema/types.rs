@@ -67,6 +67,8 @@ pub(crate) struct Constraints {
     pub(crate) maximum: Option<f64>,
     pub(crate) min_length: Option<u64>,
     pub(crate) max_length: Option<u64>,
+    /// Text is a date and time.
+    pub(crate) is_time: bool,
     pub(crate) nullable: bool,
 }
 
@@ -86,7 +88,9 @@ pub(crate) struct Struct {
 
 impl Struct {
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
-        let found = self.fields.binary_search_by(|field| (*field.name).cmp(name));
+        let found = self
+            .fields
+            .binary_search_by(|field| (*field.name).cmp(name));
         found.ok().and_then(|index| self.fields.get(index))
     }
 }
@@ -139,6 +143,8 @@ pub(crate) struct Map {
 pub(crate) struct List {
     pub(crate) item: TypeId,
     pub(crate) topology: Topology,
+    pub(crate) min_items: Option<u64>,
+    pub(crate) max_items: Option<u64>,
     pub(crate) nullable: bool,
 }
 
@@ -165,11 +171,17 @@ static FREE: Type = Type::Free;
 
 impl<'a> Node<'a> {
     pub(super) fn new(types: &'a [Type], id: TypeId) -> Self {
-        Self { types, ty: types.get(id.0 as usize).unwrap_or(&FREE) }
+        Self {
+            types,
+            ty: types.get(id.0 as usize).unwrap_or(&FREE),
+        }
     }
 
     pub(crate) fn free() -> Self {
-        Self { types: &[], ty: &FREE }
+        Self {
+            types: &[],
+            ty: &FREE,
+        }
     }
 
     pub(crate) fn ty(self) -> &'a Type {

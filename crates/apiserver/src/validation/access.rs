@@ -15,14 +15,24 @@ pub(super) fn role(kind: &GroupVersionKind, new: &Value, report: &mut Report) {
         let urls = list(rule, "nonResourceURLs");
         if urls.is_empty() {
             if list(rule, "apiGroups").is_empty() {
-                report.required(&at.field("apiGroups"), "resource rules must supply at least one api group");
+                report.required(
+                    &at.field("apiGroups"),
+                    "resource rules must supply at least one api group",
+                );
             }
             if list(rule, "resources").is_empty() {
-                report.required(&at.field("resources"), "resource rules must supply at least one resource");
+                report.required(
+                    &at.field("resources"),
+                    "resource rules must supply at least one resource",
+                );
             }
         } else if kind.kind == "Role" {
             let why = "namespaced rules cannot apply to non-resource URLs";
-            report.invalid(&at.field("nonResourceURLs"), get(rule, "nonResourceURLs"), why);
+            report.invalid(
+                &at.field("nonResourceURLs"),
+                get(rule, "nonResourceURLs"),
+                why,
+            );
         }
         if list(rule, "verbs").is_empty() {
             report.required(&at.field("verbs"), "");
@@ -30,10 +40,19 @@ pub(super) fn role(kind: &GroupVersionKind, new: &Value, report: &mut Report) {
     }
 }
 
-pub(super) fn binding(kind: &GroupVersionKind, new: &Value, old: Option<&Value>, report: &mut Report) {
+pub(super) fn binding(
+    kind: &GroupVersionKind,
+    new: &Value,
+    old: Option<&Value>,
+    report: &mut Report,
+) {
     let reference = get(new, "roleRef");
     let at = Path::root("roleRef");
-    let roles: &[&str] = if kind.kind == "RoleBinding" { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+    let roles: &[&str] = if kind.kind == "RoleBinding" {
+        &["Role", "ClusterRole"]
+    } else {
+        &["ClusterRole"]
+    };
     report.one_of(&at.field("kind"), Some(text(reference, "kind")), roles);
     let role = text(reference, "name");
     if role.is_empty() {
@@ -57,11 +76,18 @@ pub(super) fn binding(kind: &GroupVersionKind, new: &Value, old: Option<&Value>,
                 report.one_of(&at.field("apiGroup"), Some(group), &[""]);
             }
             "User" | "Group" => report.one_of(&at.field("apiGroup"), Some(group), &[RBAC]),
-            other => report.not_supported(&at.field("kind"), other, &["ServiceAccount", "User", "Group"]),
+            other => report.not_supported(
+                &at.field("kind"),
+                other,
+                &["ServiceAccount", "User", "Group"],
+            ),
         }
     }
     if old.is_some_and(|old| get(old, "roleRef") != reference) {
-        let shown = internal(reference, &[("apiGroup", "APIGroup"), ("kind", "Kind"), ("name", "Name")]);
+        let shown = internal(
+            reference,
+            &[("apiGroup", "APIGroup"), ("kind", "Kind"), ("name", "Name")],
+        );
         report.invalid(&at, shown, "field is immutable");
     }
 }

@@ -21,7 +21,11 @@ pub(super) fn job(new: &Value, old: Option<&Value>, report: &mut Report) {
     if selector.is_null() || !selectors::matches(selector, labels) {
         let at = at.field("template");
         let at = at.field("metadata");
-        report.invalid(&at.field("labels"), labels, "`selector` does not match template `labels`");
+        report.invalid(
+            &at.field("labels"),
+            labels,
+            "`selector` does not match template `labels`",
+        );
     }
     job_spec(&at, spec, report);
     if let Some(old) = old {
@@ -30,11 +34,21 @@ pub(super) fn job(new: &Value, old: Option<&Value>, report: &mut Report) {
 }
 
 fn job_spec(at: &Path<'_>, spec: &Value, report: &mut Report) {
-    for field in ["parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished"] {
+    for field in [
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+    ] {
         report.not_negative(&at.field(field), number(spec, field));
     }
     let mode = optional_text(spec, "completionMode");
-    report.one_of(&at.field("completionMode"), mode, &["NonIndexed", "Indexed"]);
+    report.one_of(
+        &at.field("completionMode"),
+        mode,
+        &["NonIndexed", "Indexed"],
+    );
     if mode == Some("Indexed") && number(spec, "completions").is_none() {
         report.required(&at.field("completions"), "when completion mode is Indexed");
     }
@@ -59,7 +73,10 @@ fn job_spec(at: &Path<'_>, spec: &Value, report: &mut Report) {
     let at = at.field("spec");
     let restart = text(get(template, "spec"), "restartPolicy");
     if matches!(restart, "Always" | "") {
-        report.required(&at.field("restartPolicy"), "valid values: \"OnFailure\", \"Never\"");
+        report.required(
+            &at.field("restartPolicy"),
+            "valid values: \"OnFailure\", \"Never\"",
+        );
     }
 }
 
@@ -70,7 +87,14 @@ fn job_update(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Report) {
         && number(old_spec, "completions") == number(old_spec, "parallelism");
     // Until it has started, a suspended job's pods may still be directed elsewhere.
     let waiting = flag(old_spec, "suspend") && get(old, "status").get("startTime").is_none();
-    for field in ["completions", "selector", "template", "completionMode", "podFailurePolicy", "backoffLimitPerIndex"] {
+    for field in [
+        "completions",
+        "selector",
+        "template",
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+    ] {
         let may_change = match field {
             "completions" => elastic,
             "template" => waiting,
@@ -87,14 +111,25 @@ pub(super) fn cron_job(new: &Value, report: &mut Report) {
     let at = Path::root("spec");
     let spec = get(new, "spec");
     schedule(&at.field("schedule"), text(spec, "schedule"), report);
-    report.not_negative(&at.field("startingDeadlineSeconds"), number(spec, "startingDeadlineSeconds"));
+    report.not_negative(
+        &at.field("startingDeadlineSeconds"),
+        number(spec, "startingDeadlineSeconds"),
+    );
     let concurrency = optional_text(spec, "concurrencyPolicy");
-    report.one_of(&at.field("concurrencyPolicy"), concurrency, &["Allow", "Forbid", "Replace"]);
+    report.one_of(
+        &at.field("concurrencyPolicy"),
+        concurrency,
+        &["Allow", "Forbid", "Replace"],
+    );
     for field in ["successfulJobsHistoryLimit", "failedJobsHistoryLimit"] {
         report.not_negative(&at.field(field), number(spec, field));
     }
     let at = at.field("jobTemplate");
-    job_spec(&at.field("spec"), get(get(spec, "jobTemplate"), "spec"), report);
+    job_spec(
+        &at.field("spec"),
+        get(get(spec, "jobTemplate"), "spec"),
+        report,
+    );
 }
 
 fn schedule(at: &Path<'_>, schedule: &str, report: &mut Report) {
@@ -103,7 +138,11 @@ fn schedule(at: &Path<'_>, schedule: &str, report: &mut Report) {
         return;
     }
     if schedule.contains("TZ") {
-        report.invalid(at, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+        report.invalid(
+            at,
+            schedule,
+            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
+        );
         return;
     }
     if schedule.starts_with('@') {
@@ -111,7 +150,11 @@ fn schedule(at: &Path<'_>, schedule: &str, report: &mut Report) {
     }
     let fields: Vec<&str> = schedule.split_whitespace().collect();
     if fields.len() != 5 {
-        let why = format!("expected exactly 5 fields, found {}: [{}]", fields.len(), fields.join(" "));
+        let why = format!(
+            "expected exactly 5 fields, found {}: [{}]",
+            fields.len(),
+            fields.join(" ")
+        );
         report.invalid(at, schedule, &why);
     }
 }

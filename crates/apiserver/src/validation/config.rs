@@ -19,7 +19,11 @@ pub(super) fn config_map(new: &Value, old: Option<&Value>, report: &mut Report) 
     for (key, value) in entries(new, "data") {
         report.complaints(&data.key(key), key, &names::config_key(key));
         if map(new, "binaryData").is_some_and(|binary| binary.contains_key(key)) {
-            report.invalid(&data.key(key), key.as_str(), "duplicate of key present in binaryData");
+            report.invalid(
+                &data.key(key),
+                key.as_str(),
+                "duplicate of key present in binaryData",
+            );
         }
         size += value.as_str().map_or(0, str::len);
     }
@@ -52,7 +56,9 @@ pub(super) fn secret(new: &Value, old: Option<&Value>, report: &mut Report) {
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         // Either will do.
-        "kubernetes.io/basic-auth" if !has("username") && !has("password") => &["username", "password"],
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            &["username", "password"]
+        }
         "kubernetes.io/service-account-token" => {
             let name = "kubernetes.io/service-account.name";
             if annotation(new, name).is_none_or(str::is_empty) {
@@ -77,14 +83,20 @@ pub(super) fn secret(new: &Value, old: Option<&Value>, report: &mut Report) {
 }
 
 fn frozen(new: &Value, old: &Value, fields: &[&str], report: &mut Report) {
-    for field in fields.iter().filter(|field| get(new, field) != get(old, field)) {
+    for field in fields
+        .iter()
+        .filter(|field| get(new, field) != get(old, field))
+    {
         report.forbidden(&Path::root(field), FROZEN);
     }
 }
 
 pub(super) fn namespace(new: &Value, report: &mut Report) {
     let at = Path::root("spec");
-    for finalizer in list(get(new, "spec"), "finalizers").iter().filter_map(Value::as_str) {
+    for finalizer in list(get(new, "spec"), "finalizers")
+        .iter()
+        .filter_map(Value::as_str)
+    {
         if finalizer != "kubernetes" && !finalizer.contains('/') {
             report.invalid(&at.field("finalizers"), finalizer, NO_FINALIZER);
         }
@@ -95,9 +107,16 @@ pub(super) fn lease(new: &Value, report: &mut Report) {
     let at = Path::root("spec");
     let spec = get(new, "spec");
     if let Some(seconds) = number(spec, "leaseDurationSeconds").filter(|seconds| *seconds <= 0) {
-        report.invalid(&at.field("leaseDurationSeconds"), seconds, "must be greater than 0");
+        report.invalid(
+            &at.field("leaseDurationSeconds"),
+            seconds,
+            "must be greater than 0",
+        );
     }
-    report.not_negative(&at.field("leaseTransitions"), number(spec, "leaseTransitions"));
+    report.not_negative(
+        &at.field("leaseTransitions"),
+        number(spec, "leaseTransitions"),
+    );
 }
 
 /// An event is in the namespace of what it is about.
@@ -106,6 +125,10 @@ pub(super) fn event(new: &Value, report: &mut Report) {
     let involved = text(get(new, "involvedObject"), "namespace");
     if !involved.is_empty() && !namespace.is_empty() && involved != namespace {
         let at = Path::root("involvedObject");
-        report.invalid(&at.field("namespace"), involved, "does not match event.namespace");
+        report.invalid(
+            &at.field("namespace"),
+            involved,
+            "does not match event.namespace",
+        );
     }
 }

@@ -21,7 +21,12 @@ pub(super) fn check(at: &Path<'_>, spec: &Value, volumes: &BTreeSet<&str>, repor
         let list = at.field("containers");
         let at = list.index(index);
         self::container(&at, container, volumes, &mut names, report);
-        ports(&at.field("ports"), self::list(container, "ports"), &mut host_ports, report);
+        ports(
+            &at.field("ports"),
+            self::list(container, "ports"),
+            &mut host_ports,
+            report,
+        );
         probes::of_container(&at, container, report);
     }
     for (index, container) in self::list(spec, "initContainers").iter().enumerate() {
@@ -29,12 +34,25 @@ pub(super) fn check(at: &Path<'_>, spec: &Value, volumes: &BTreeSet<&str>, repor
         let at = list.index(index);
         self::container(&at, container, volumes, &mut names, report);
         let always = text(container, "restartPolicy") == "Always";
-        for probe in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
+        for probe in [
+            "livenessProbe",
+            "readinessProbe",
+            "startupProbe",
+            "lifecycle",
+        ] {
             if !always && get(container, probe).is_object() {
-                report.forbidden(&at.field(probe), "may not be set for init containers without restartPolicy=Always");
+                report.forbidden(
+                    &at.field(probe),
+                    "may not be set for init containers without restartPolicy=Always",
+                );
             }
         }
-        ports(&at.field("ports"), self::list(container, "ports"), &mut BTreeSet::new(), report);
+        ports(
+            &at.field("ports"),
+            self::list(container, "ports"),
+            &mut BTreeSet::new(),
+            report,
+        );
     }
 }
 
@@ -58,16 +76,37 @@ fn container<'a>(
     if image.is_empty() {
         report.required(&at.field("image"), "");
     } else if image.trim() != image {
-        report.invalid(&at.field("image"), image, "must not have leading or trailing whitespace");
+        report.invalid(
+            &at.field("image"),
+            image,
+            "must not have leading or trailing whitespace",
+        );
     }
     let message_policy = optional_text(container, "terminationMessagePolicy");
-    report.one_of(&at.field("terminationMessagePolicy"), message_policy, &["File", "FallbackToLogsOnError"]);
+    report.one_of(
+        &at.field("terminationMessagePolicy"),
+        message_policy,
+        &["File", "FallbackToLogsOnError"],
+    );
     environment(&at.field("env"), list(container, "env"), report);
-    mounts(&at.field("volumeMounts"), list(container, "volumeMounts"), volumes, report);
+    mounts(
+        &at.field("volumeMounts"),
+        list(container, "volumeMounts"),
+        volumes,
+        report,
+    );
     let pull_policy = optional_text(container, "imagePullPolicy");
-    report.one_of(&at.field("imagePullPolicy"), pull_policy, &["Always", "IfNotPresent", "Never"]);
+    report.one_of(
+        &at.field("imagePullPolicy"),
+        pull_policy,
+        &["Always", "IfNotPresent", "Never"],
+    );
     resources(&at.field("resources"), get(container, "resources"), report);
-    pod::security_context(&at.field("securityContext"), get(container, "securityContext"), report);
+    pod::security_context(
+        &at.field("securityContext"),
+        get(container, "securityContext"),
+        report,
+    );
 }
 
 fn ports<'a>(
@@ -80,7 +119,11 @@ fn ports<'a>(
     for (index, port) in ports.iter().enumerate() {
         let at = at.index(index);
         let name = text(port, "name");
-        let complaints = if name.is_empty() { Vec::new() } else { names::port_name(name) };
+        let complaints = if name.is_empty() {
+            Vec::new()
+        } else {
+            names::port_name(name)
+        };
         if !complaints.is_empty() {
             report.complaints(&at.field("name"), name, &complaints);
         } else if !name.is_empty() && !names.insert(name) {
@@ -93,14 +136,23 @@ fn ports<'a>(
         if let Some(number) = number(port, "hostPort").filter(|number| *number != 0) {
             port_number(&at.field("hostPort"), number, report);
         }
-        report.one_of(&at.field("protocol"), optional_text(port, "protocol"), &["SCTP", "TCP", "UDP"]);
+        report.one_of(
+            &at.field("protocol"),
+            optional_text(port, "protocol"),
+            &["SCTP", "TCP", "UDP"],
+        );
     }
     for (index, port) in ports.iter().enumerate() {
-        let Some(number) = number(port, "hostPort").filter(|number| *number != 0) else { continue };
+        let Some(number) = number(port, "hostPort").filter(|number| *number != 0) else {
+            continue;
+        };
         let (protocol, ip) = (text(port, "protocol"), text(port, "hostIP"));
         if !host_ports.insert((protocol, ip, number)) {
             let at = at.index(index);
-            report.duplicate(&at.field("hostPort"), format!("{protocol}/{ip}/{number}").as_str());
+            report.duplicate(
+                &at.field("hostPort"),
+                format!("{protocol}/{ip}/{number}").as_str(),
+            );
         }
     }
 }
@@ -173,14 +225,20 @@ fn variable_source(at: &Path<'_>, variable: &Value, source: &Value, report: &mut
     } else if !text(variable, "value").is_empty() {
         report.invalid(at, "", "may not be specified when `value` is not empty");
     } else if sources > 1 {
-        report.invalid(at, "", "may not have more than one field specified at a time");
+        report.invalid(
+            at,
+            "",
+            "may not have more than one field specified at a time",
+        );
     }
 }
 
 /// What of a pod its own containers may be told.
 fn is_field_label(path: &str) -> bool {
     let subscripted = ["metadata.labels['", "metadata.annotations['"];
-    subscripted.iter().any(|start| path.starts_with(start) && path.ends_with("']"))
+    subscripted
+        .iter()
+        .any(|start| path.starts_with(start) && path.ends_with("']"))
         || [
             "metadata.annotations",
             "metadata.labels",
@@ -245,7 +303,11 @@ fn resource(at: &Path<'_>, name: &str, value: &Value, report: &mut Report) {
     if complaints.is_empty() && !name.contains('/') {
         let standard = ["cpu", "memory", "ephemeral-storage"];
         if !standard.contains(&name) && !name.starts_with("hugepages-") {
-            report.invalid(at, name, "must be a standard resource type or fully qualified");
+            report.invalid(
+                at,
+                name,
+                "must be a standard resource type or fully qualified",
+            );
             report.invalid(at, name, "must be a standard resource for containers");
         }
     }

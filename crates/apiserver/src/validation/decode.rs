@@ -46,14 +46,11 @@ impl std::fmt::Display for Fault {
 
 impl Fault {
     /// The answer to a create or update whose body has this fault.
-    pub(crate) fn into_bad_request(self, kind: &GroupVersionKind, origin: Origin) -> Status {
-        match (origin, &self) {
-            (Origin::Custom, Self::Strict(_)) => Status::bad_request(self.to_string()),
-            _ => Status::bad_request(format!(
-                "{} in version \"{}\" cannot be handled as a {}: {self}",
-                kind.kind, kind.version, kind.kind
-            )),
-        }
+    pub(crate) fn into_bad_request(self, kind: &GroupVersionKind) -> Status {
+        let GroupVersionKind { version, kind, .. } = kind;
+        Status::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {self}"
+        ))
     }
 }
 
@@ -66,7 +63,7 @@ pub(crate) fn check_fields(
     duplicates: &[String],
     mode: FieldValidation,
 ) -> Result<Vec<String>, Status> {
-    decode(schema, object, duplicates, mode).map_err(|fault| fault.into_bad_request(schema.kind(), schema.origin()))
+    decode(schema, object, duplicates, mode).map_err(|fault| fault.into_bad_request(schema.kind()))
 }
 
 /// Decodes a whole object in place; answers with warnings.
@@ -86,8 +83,13 @@ pub(crate) fn decode(
     if let Some(fault) = decoder.fault {
         return Err(Fault::Type(fault.to_string()));
     }
-    let duplicates = duplicates.iter().map(|path| format!("duplicate field \"{path}\""));
-    let unknown = decoder.unknown.iter().map(|path| format!("unknown field \"{path}\""));
+    let duplicates = duplicates
+        .iter()
+        .map(|path| format!("duplicate field \"{path}\""));
+    let unknown = decoder
+        .unknown
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""));
     let complaints: Vec<String> = duplicates.chain(unknown).take(MAX_STRICT_ERRORS).collect();
     match mode {
         FieldValidation::Strict if !complaints.is_empty() => Err(Fault::Strict(complaints)),
@@ -114,11 +116,17 @@ struct Misplaced {
 
 impl std::fmt::Display for Misplaced {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Misfit::Unmarshal { what, into } = &self.misfit else { return self.misfit.fmt(f) };
+        let Misfit::Unmarshal { what, into } = &self.misfit else {
+            return self.misfit.fmt(f);
+        };
         if self.path.is_empty() {
             return self.misfit.fmt(f);
         }
-        write!(f, "json: cannot unmarshal {what} into Go struct field {}", self.object)?;
+        write!(
+            f,
+            "json: cannot unmarshal {what} into Go struct field {}",
+            self.object
+        )?;
         for name in self.path.iter().rev() {
             write!(f, ".{name}")?;
         }
@@ -143,6 +151,8 @@ impl Decoder {
         }
         if sound
             && let (Some(fault), Step::Field { of, name }) = (&mut self.fault, step)
+            // The decoder of custom kinds starts anew with their metadata.
+            && !of.name.is_empty()
         {
             if fault.object.is_empty() {
                 fault.object = of.name.to_string();
@@ -157,7 +167,11 @@ impl Decoder {
     }
 
     pub(super) fn misfit(&mut self, misfit: Misfit) {
-        let fault = Misplaced { misfit, object: String::new(), path: Vec::new() };
+        let fault = Misplaced {
+            misfit,
+            object: String::new(),
+            path: Vec::new(),
+        };
         self.fault.get_or_insert(fault);
     }
 
@@ -166,7 +180,12 @@ impl Decoder {
     }
 
     /// Decodes a value in place; says whether its field stays in the object.
-    pub(super) fn value(&mut self, node: Node<'_>, field: Option<&Field>, value: &mut Value) -> bool {
+    pub(super) fn value(
+        &mut self,
+        node: Node<'_>,
+        field: Option<&Field>,
+        value: &mut Value,
+    ) -> bool {
         if value.is_null() {
             return null(node, field, value);
         }
@@ -178,13 +197,17 @@ impl Decoder {
             }
             (Type::Map(ty), Value::Object(map)) => {
                 for (key, value) in map.iter_mut() {
-                    self.step(Step::Key(key), |decoder| decoder.value(node.at(ty.value), None, value));
+                    self.step(Step::Key(key), |decoder| {
+                        decoder.value(node.at(ty.value), None, value)
+                    });
                 }
                 map.is_empty()
             }
             (Type::List(list), Value::Array(items)) => {
                 for (index, value) in items.iter_mut().enumerate() {
-                    self.step(Step::Index(index), |decoder| decoder.value(node.at(list.item), None, value));
+                    self.step(Step::Index(index), |decoder| {
+                        decoder.value(node.at(list.item), None, value)
+                    });
                 }
                 items.is_empty()
             }
@@ -202,7 +225,8 @@ impl Decoder {
             }
         };
         // An empty list of managers is not none: it takes them all away.
-        let omitted = |field: &Field| field.presence == Presence::Omitted && *field.name != *"managedFields";
+        let omitted =
+            |field: &Field| field.presence == Presence::Omitted && *field.name != *"managedFields";
         !(is_zero && field.is_some_and(omitted))
     }
 
@@ -213,13 +237,21 @@ impl Decoder {
                 return false;
             };
             let step = Step::Field { of: object, name };
-            self.step(step, |decoder| decoder.value(node.at(field.ty), Some(field), value))
+            self.step(step, |decoder| {
+                decoder.value(node.at(field.ty), Some(field), value)
+            })
         });
         for field in &object.fields {
             let absent = match (&field.default, field.presence) {
-                (Some(default), presence) if presence == Presence::AsSent || !is_zero_scalar(default) => default.clone(),
+                (Some(default), presence)
+                    if presence == Presence::AsSent || !is_zero_scalar(default) =>
+                {
+                    default.clone()
+                }
                 (_, Presence::Always { nullable: true }) => Value::Null,
-                (_, Presence::Always { nullable: false }) if map.contains_key(&*field.name) => continue,
+                (_, Presence::Always { nullable: false }) if map.contains_key(&*field.name) => {
+                    continue;
+                }
                 (_, Presence::Always { nullable: false }) => zero_of(node.at(field.ty)),
                 (_, Presence::AsSent | Presence::Omitted) => continue,
             };
@@ -236,7 +268,11 @@ impl Step<'_> {
             Self::Field { name, .. } | Self::Key(name) => (*name).to_owned(),
             Self::Index(index) => format!("[{index}]"),
         };
-        if path.starts_with('[') { name + path } else { name + "." + path }
+        if path.starts_with('[') {
+            name + path
+        } else {
+            name + "." + path
+        }
     }
 }
 

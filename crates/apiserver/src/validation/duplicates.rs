@@ -98,7 +98,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let search = self.0;
         for index in 0.. {
-            let next = search.at(&format!("[{index}]"), |search| items.next_element_seed(Seed(search)))?;
+            let next = search.at(&format!("[{index}]"), |search| {
+                items.next_element_seed(Seed(search))
+            })?;
             if next.is_none() {
                 break;
             }

@@ -13,15 +13,24 @@ pub(super) fn check(kind: &GroupVersionKind, new: &Value, is_create: bool, repor
     let at = Path::root("metadata");
     if is_create {
         let form = name_form(kind);
-        match (optional_text(metadata, "generateName"), optional_text(metadata, "name")) {
+        match (
+            optional_text(metadata, "generateName"),
+            optional_text(metadata, "name"),
+        ) {
             // The name that was made of the prefix would only repeat its faults.
             (Some(prefix), name) if !names::generated(prefix, form).is_empty() => {
-                report.complaints(&at.field("generateName"), prefix, &names::generated(prefix, form));
+                report.complaints(
+                    &at.field("generateName"),
+                    prefix,
+                    &names::generated(prefix, form),
+                );
                 if name.is_none_or(str::is_empty) {
                     return;
                 }
             }
-            (_, Some(name)) if !name.is_empty() => report.complaints(&at.field("name"), name, &form(name)),
+            (_, Some(name)) if !name.is_empty() => {
+                report.complaints(&at.field("name"), name, &form(name));
+            }
             _ => {}
         }
     }

@@ -1,9 +1,10 @@
 //! What the server accepts: the form of a document ([`check_fields`], [`duplicate_fields`]) and the
-//! rules of its kind ([`validate`]).
+//! rules of its kind ([`causes`]).
 
 mod access;
 mod batch;
 mod config;
+mod constraints;
 mod containers;
 mod decode;
 mod duplicates;
@@ -29,6 +30,7 @@ mod workloads;
 mod tests;
 
 pub(crate) use self::decode::{Fault, FieldValidation, check_fields, decode};
-pub(crate) use self::scalars::Misfit;
 pub(crate) use self::duplicates::duplicate_fields;
-pub(crate) use self::rules::{causes, validate};
+pub(crate) use self::names::qualified as qualified_name;
+pub(crate) use self::rules::causes;
+pub(crate) use self::scalars::Misfit;

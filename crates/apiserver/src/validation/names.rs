@@ -18,7 +18,11 @@ pub(super) fn dns_label(name: &str) -> Complaints {
     }
     if !is_dns_label(name) {
         let dots = name.contains('.') && name.split('.').all(is_dns_label);
-        complaints.push(if dots { "must not contain dots".to_owned() } else { LABEL_RULE.to_owned() });
+        complaints.push(if dots {
+            "must not contain dots".to_owned()
+        } else {
+            LABEL_RULE.to_owned()
+        });
     }
     complaints
 }
@@ -38,12 +42,16 @@ pub(super) fn path_segment(name: &str) -> Complaints {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
     }
-    let found = ["/", "%"].into_iter().filter(|character| name.contains(character));
-    found.map(|character| format!("may not contain '{character}'")).collect()
+    let found = ["/", "%"]
+        .into_iter()
+        .filter(|character| name.contains(character));
+    found
+        .map(|character| format!("may not contain '{character}'"))
+        .collect()
 }
 
 /// A name with an optional domain before a slash.
-pub(super) fn qualified(name: &str) -> Complaints {
+pub(crate) fn qualified(name: &str) -> Complaints {
     let mut complaints = Vec::new();
     let parts: Vec<&str> = name.split('/').collect();
     let last = match parts.as_slice() {
@@ -52,7 +60,11 @@ pub(super) fn qualified(name: &str) -> Complaints {
             if prefix.is_empty() {
                 complaints.push("prefix part must be non-empty".to_owned());
             } else {
-                complaints.extend(dns_subdomain(prefix).into_iter().map(|why| format!("prefix part {why}")));
+                complaints.extend(
+                    dns_subdomain(prefix)
+                        .into_iter()
+                        .map(|why| format!("prefix part {why}")),
+                );
             }
             name
         }
@@ -89,7 +101,11 @@ pub(super) fn config_key(key: &str) -> Complaints {
     if key.len() > SUBDOMAIN_LENGTH {
         complaints.push(longer_than(SUBDOMAIN_LENGTH));
     }
-    if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)) {
+    if key.is_empty()
+        || !key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    {
         complaints.push(CONFIG_KEY_RULE.to_owned());
     } else if key == "." {
         complaints.push("must not be '.'".to_owned());
@@ -107,8 +123,13 @@ pub(super) fn port_name(name: &str) -> Complaints {
     if name.len() > 15 {
         complaints.push(longer_than(15));
     }
-    if !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-') {
-        complaints.push("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned());
+    if !name
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    {
+        complaints.push(
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_owned(),
+        );
     }
     if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
         complaints.push("must contain at least one letter (a-z)".to_owned());
@@ -123,7 +144,10 @@ pub(super) fn port_name(name: &str) -> Complaints {
 }
 
 pub(super) fn environment_variable(name: &str) -> Complaints {
-    if name.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=') {
+    if name
+        .bytes()
+        .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'=')
+    {
         return Vec::new();
     }
     vec!["a valid environment variable name must consist only of printable ASCII characters other than '='".to_owned()]
@@ -161,5 +185,7 @@ fn is_label_word(word: &str) -> bool {
     let bytes = word.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)
         && bytes.last().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        && bytes
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }

@@ -22,8 +22,16 @@ pub(super) fn endpoint_slice(new: &Value, old: Option<&Value>, report: &mut Repo
         if addresses.is_empty() {
             report.required(&at, "");
         }
-        for (index, address) in addresses.iter().enumerate().filter(|_| kind.starts_with("IP")) {
-            ip_address(&at.index(index), address.as_str().unwrap_or_default(), report);
+        for (index, address) in addresses
+            .iter()
+            .enumerate()
+            .filter(|_| kind.starts_with("IP"))
+        {
+            ip_address(
+                &at.index(index),
+                address.as_str().unwrap_or_default(),
+                report,
+            );
         }
     }
     if old.is_some_and(|old| text(old, "addressType") != kind) {
@@ -42,7 +50,11 @@ pub(super) fn network_policy(new: &Value, report: &mut Report) {
             for (index, port) in list(rule, "ports").iter().enumerate() {
                 let ports = at.field("ports");
                 let at = ports.index(index);
-                report.one_of(&at.field("protocol"), optional_text(port, "protocol"), &["TCP", "UDP", "SCTP"]);
+                report.one_of(
+                    &at.field("protocol"),
+                    optional_text(port, "protocol"),
+                    &["TCP", "UDP", "SCTP"],
+                );
                 if !get(port, "port").is_null() {
                     port_reference(&at.field("port"), get(port, "port"), report);
                 }
@@ -59,7 +71,11 @@ pub(super) fn ingress(new: &Value, report: &mut Report) {
     let at = Path::root("spec");
     let spec = get(new, "spec");
     if list(spec, "rules").is_empty() && get(spec, "defaultBackend").is_null() {
-        report.invalid(&at, &Value::Null, "either `defaultBackend` or `rules` must be specified");
+        report.invalid(
+            &at,
+            &Value::Null,
+            "either `defaultBackend` or `rules` must be specified",
+        );
     }
     for (index, rule) in list(spec, "rules").iter().enumerate() {
         let rules = at.field("rules");

@@ -25,7 +25,10 @@ pub(super) fn template(at: &Path<'_>, template: &Value, claims: &[&str], report:
     let spec = get(template, "spec");
     self::spec(&at, spec, claims, report);
     if !list(spec, "ephemeralContainers").is_empty() {
-        report.forbidden(&at.field("ephemeralContainers"), "ephemeral containers not allowed in pod template");
+        report.forbidden(
+            &at.field("ephemeralContainers"),
+            "ephemeral containers not allowed in pod template",
+        );
     }
 }
 
@@ -33,17 +36,28 @@ pub(super) fn spec(at: &Path<'_>, spec: &Value, claims: &[&str], report: &mut Re
     let mut volumes = volumes::check(&at.field("volumes"), list(spec, "volumes"), report);
     volumes.extend(claims);
     containers::check(at, spec, &volumes, report);
-    report.one_of(&at.field("restartPolicy"), optional_text(spec, "restartPolicy"), &["Always", "OnFailure", "Never"]);
+    report.one_of(
+        &at.field("restartPolicy"),
+        optional_text(spec, "restartPolicy"),
+        &["Always", "OnFailure", "Never"],
+    );
     report.one_of(
         &at.field("dnsPolicy"),
         optional_text(spec, "dnsPolicy"),
         &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"],
     );
     metadata::labels(&at.field("nodeSelector"), get(spec, "nodeSelector"), report);
-    security_context(&at.field("securityContext"), get(spec, "securityContext"), report);
+    security_context(
+        &at.field("securityContext"),
+        get(spec, "securityContext"),
+        report,
+    );
     affinity(&at.field("affinity"), get(spec, "affinity"), report);
     for (field, form) in [
-        ("serviceAccountName", names::dns_subdomain as fn(&str) -> names::Complaints),
+        (
+            "serviceAccountName",
+            names::dns_subdomain as fn(&str) -> names::Complaints,
+        ),
         ("nodeName", names::dns_subdomain),
         ("hostname", names::dns_label),
         ("subdomain", names::dns_label),
@@ -55,7 +69,11 @@ pub(super) fn spec(at: &Path<'_>, spec: &Value, claims: &[&str], report: &mut Re
     if let Some(seconds) = number(spec, "activeDeadlineSeconds")
         && !(1..=i64::from(i32::MAX)).contains(&seconds)
     {
-        report.invalid(&at.field("activeDeadlineSeconds"), seconds, "must be between 1 and 2147483647, inclusive");
+        report.invalid(
+            &at.field("activeDeadlineSeconds"),
+            seconds,
+            "must be between 1 and 2147483647, inclusive",
+        );
     }
     tolerations(&at.field("tolerations"), list(spec, "tolerations"), report);
     for (index, alias) in list(spec, "hostAliases").iter().enumerate() {
@@ -63,20 +81,34 @@ pub(super) fn spec(at: &Path<'_>, spec: &Value, claims: &[&str], report: &mut Re
         let at = aliases.index(index);
         ip_address(&at.field("ip"), text(alias, "ip"), report);
     }
-    topology(&at.field("topologySpreadConstraints"), list(spec, "topologySpreadConstraints"), report);
+    topology(
+        &at.field("topologySpreadConstraints"),
+        list(spec, "topologySpreadConstraints"),
+        report,
+    );
 }
 
 pub(super) fn ip_address(at: &Path<'_>, text: &str, report: &mut Report) {
     if text.parse::<std::net::IpAddr>().is_err() {
-        report.invalid(at, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+        report.invalid(
+            at,
+            text,
+            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+        );
     }
 }
 
 /// User and group numbers, of a pod or a container.
 pub(super) fn security_context(at: &Path<'_>, context: &Value, report: &mut Report) {
     for field in ["fsGroup", "runAsUser", "runAsGroup"] {
-        if let Some(id) = number(context, field).filter(|id| !(0..=i64::from(i32::MAX)).contains(id)) {
-            report.invalid(&at.field(field), id, "must be between 0 and 2147483647, inclusive");
+        if let Some(id) =
+            number(context, field).filter(|id| !(0..=i64::from(i32::MAX)).contains(id))
+        {
+            report.invalid(
+                &at.field(field),
+                id,
+                "must be between 0 and 2147483647, inclusive",
+            );
         }
     }
 }
@@ -87,7 +119,10 @@ fn affinity(at: &Path<'_>, affinity: &Value, report: &mut Report) {
     let selector = get(get(affinity, "nodeAffinity"), required);
     if selector.is_object() && list(selector, "nodeSelectorTerms").is_empty() {
         let at = node.field(required);
-        report.required(&at.field("nodeSelectorTerms"), "must have at least one node selector term");
+        report.required(
+            &at.field("nodeSelectorTerms"),
+            "must have at least one node selector term",
+        );
     }
     for field in ["podAffinity", "podAntiAffinity"] {
         let at = at.field(field);
@@ -112,7 +147,9 @@ pub(super) fn tolerations(at: &Path<'_>, tolerations: &[Value], report: &mut Rep
             let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
             report.invalid(&at.field("operator"), operator, why);
         }
-        if number(toleration, "tolerationSeconds").is_some() && text(toleration, "effect") != "NoExecute" {
+        if number(toleration, "tolerationSeconds").is_some()
+            && text(toleration, "effect") != "NoExecute"
+        {
             let why = "effect must be 'NoExecute' when `tolerationSeconds` is set";
             report.invalid(&at.field("effect"), text(toleration, "effect"), why);
         }
@@ -129,7 +166,11 @@ pub(super) fn tolerations(at: &Path<'_>, tolerations: &[Value], report: &mut Rep
             other => report.not_supported(&at.field("operator"), other, &["Equal", "Exists"]),
         }
         let effect = optional_text(toleration, "effect").filter(|effect| !effect.is_empty());
-        report.one_of(&at.field("effect"), effect, &["NoSchedule", "PreferNoSchedule", "NoExecute"]);
+        report.one_of(
+            &at.field("effect"),
+            effect,
+            &["NoSchedule", "PreferNoSchedule", "NoExecute"],
+        );
     }
 }
 
@@ -143,11 +184,17 @@ fn topology(at: &Path<'_>, constraints: &[Value], report: &mut Report) {
             report.required(&at.field("topologyKey"), "can not be empty");
         }
         let when = optional_text(constraint, "whenUnsatisfiable");
-        report.one_of(&at.field("whenUnsatisfiable"), when, &["DoNotSchedule", "ScheduleAnyway"]);
+        report.one_of(
+            &at.field("whenUnsatisfiable"),
+            when,
+            &["DoNotSchedule", "ScheduleAnyway"],
+        );
     }
 }
 
 /// An annotation of an object.
 pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
-    map(get(object, "metadata"), "annotations")?.get(key)?.as_str()
+    map(get(object, "metadata"), "annotations")?
+        .get(key)?
+        .as_str()
 }

@@ -17,7 +17,10 @@ pub(super) fn check(new: &Value, old: &Value, report: &mut Report) {
     pod::spec(&at, spec, &[], report);
     for containers in ["containers", "initContainers"] {
         if list(spec, containers).len() != list(old_spec, containers).len() {
-            report.forbidden(&at.field(containers), &format!("pod updates may not add or remove {}", plural(containers)));
+            report.forbidden(
+                &at.field(containers),
+                &format!("pod updates may not add or remove {}", plural(containers)),
+            );
             return;
         }
     }
@@ -30,18 +33,29 @@ pub(super) fn check(new: &Value, old: &Value, report: &mut Report) {
 }
 
 fn plural(containers: &str) -> &str {
-    if containers == "containers" { "containers" } else { "init containers" }
+    if containers == "containers" {
+        "containers"
+    } else {
+        "init containers"
+    }
 }
 
 /// May be set, and shortened.
 fn deadline(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Report) {
     let at = at.field("activeDeadlineSeconds");
-    match (number(spec, "activeDeadlineSeconds"), number(old, "activeDeadlineSeconds")) {
+    match (
+        number(spec, "activeDeadlineSeconds"),
+        number(old, "activeDeadlineSeconds"),
+    ) {
         (Some(new), Some(old)) if new > old => {
             report.invalid(&at, new, "must be less than or equal to previous value");
         }
         (None, Some(_)) => {
-            report.invalid(&at, &Value::Null, "must not update from a positive integer to nil value");
+            report.invalid(
+                &at,
+                &Value::Null,
+                "must not update from a positive integer to nil value",
+            );
         }
         _ => {}
     }
@@ -50,7 +64,10 @@ fn deadline(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Report) {
 fn gates(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Report) {
     for (index, gate) in list(spec, "schedulingGates").iter().enumerate() {
         let name = text(gate, "name");
-        if !list(old, "schedulingGates").iter().any(|old| text(old, "name") == name) {
+        if !list(old, "schedulingGates")
+            .iter()
+            .any(|old| text(old, "name") == name)
+        {
             let gates = at.field("schedulingGates");
             let at = gates.index(index);
             let why = format!("only deletion is allowed, but found new scheduling gate '{name}'");
@@ -69,8 +86,14 @@ fn tolerations(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Report) {
         toleration
     };
     let new: Vec<Value> = list(spec, "tolerations").iter().map(lasting).collect();
-    if !list(old, "tolerations").iter().all(|old| new.contains(&lasting(old))) {
-        report.forbidden(&at.field("tolerations"), "existing toleration can not be modified except its tolerationSeconds");
+    if !list(old, "tolerations")
+        .iter()
+        .all(|old| new.contains(&lasting(old)))
+    {
+        report.forbidden(
+            &at.field("tolerations"),
+            "existing toleration can not be modified except its tolerationSeconds",
+        );
     }
 }
 

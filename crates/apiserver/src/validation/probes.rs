@@ -26,7 +26,13 @@ pub(super) fn of_container(at: &Path<'_>, container: &Value, report: &mut Report
 
 fn probe(at: &Path<'_>, kind: &str, probe: &Value, report: &mut Report) {
     handler(at, probe, &HANDLERS, report);
-    for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"] {
+    for field in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
         report.not_negative(&at.field(field), number(probe, field));
     }
     if let Some(seconds) = number(probe, "terminationGracePeriodSeconds") {
@@ -54,16 +60,26 @@ fn handler(at: &Path<'_>, handler: &Value, kinds: &[&str], report: &mut Report) 
     let action = get(handler, first);
     let at_action = at.field(first);
     match *first {
-        "exec" if list(action, "command").is_empty() => report.required(&at_action.field("command"), ""),
+        "exec" if list(action, "command").is_empty() => {
+            report.required(&at_action.field("command"), "");
+        }
         "httpGet" => {
             if text(action, "path").is_empty() {
                 report.required(&at_action.field("path"), "");
             }
             port_reference(&at_action.field("port"), get(action, "port"), report);
-            report.one_of(&at_action.field("scheme"), Some(text(action, "scheme")), &["HTTP", "HTTPS"]);
+            report.one_of(
+                &at_action.field("scheme"),
+                Some(text(action, "scheme")),
+                &["HTTP", "HTTPS"],
+            );
         }
         "tcpSocket" => port_reference(&at_action.field("port"), get(action, "port"), report),
-        "grpc" => port_number(&at_action.field("port"), number(action, "port").unwrap_or(0), report),
+        "grpc" => port_number(
+            &at_action.field("port"),
+            number(action, "port").unwrap_or(0),
+            report,
+        ),
         _ => {}
     }
     for other in found {

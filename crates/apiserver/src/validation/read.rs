@@ -25,11 +25,17 @@ pub(super) fn flag(object: &Value, key: &str) -> bool {
 }
 
 pub(super) fn list<'a>(object: &'a Value, key: &str) -> &'a [Value] {
-    object.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    object
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 /// The entries under `key`, of an object with keys of the user's.
-pub(super) fn entries<'a>(object: &'a Value, key: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+pub(super) fn entries<'a>(
+    object: &'a Value,
+    key: &str,
+) -> impl Iterator<Item = (&'a String, &'a Value)> {
     map(object, key).into_iter().flatten()
 }
 

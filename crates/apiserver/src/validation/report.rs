@@ -19,19 +19,31 @@ enum Step<'a> {
 
 impl<'a> Path<'a> {
     pub(super) fn root(name: &'a str) -> Self {
-        Self { parent: None, step: Step::Field(name) }
+        Self {
+            parent: None,
+            step: Step::Field(name),
+        }
     }
 
     pub(super) fn field(&'a self, name: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Field(name) }
+        Self {
+            parent: Some(self),
+            step: Step::Field(name),
+        }
     }
 
     pub(super) fn index(&'a self, index: usize) -> Self {
-        Self { parent: Some(self), step: Step::Index(index) }
+        Self {
+            parent: Some(self),
+            step: Step::Index(index),
+        }
     }
 
     pub(super) fn key(&'a self, key: &'a str) -> Self {
-        Self { parent: Some(self), step: Step::Key(key) }
+        Self {
+            parent: Some(self),
+            step: Step::Key(key),
+        }
     }
 }
 
@@ -69,18 +81,29 @@ impl Report {
     }
 
     pub(super) fn invalid(&mut self, at: &Path<'_>, value: impl Shown, detail: &str) {
-        self.add(at, "FieldValueInvalid", join(&format!("Invalid value: {}", value.shown()), detail));
+        self.add(
+            at,
+            "FieldValueInvalid",
+            join(&format!("Invalid value: {}", value.shown()), detail),
+        );
     }
 
     pub(super) fn not_supported(&mut self, at: &Path<'_>, value: impl Shown, supported: &[&str]) {
         let supported: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
-        let message =
-            format!("Unsupported value: {}: supported values: {}", value.shown(), supported.join(", "));
+        let message = format!(
+            "Unsupported value: {}: supported values: {}",
+            value.shown(),
+            supported.join(", ")
+        );
         self.add(at, "FieldValueNotSupported", message);
     }
 
     pub(super) fn duplicate(&mut self, at: &Path<'_>, value: impl Shown) {
-        self.add(at, "FieldValueDuplicate", format!("Duplicate value: {}", value.shown()));
+        self.add(
+            at,
+            "FieldValueDuplicate",
+            format!("Duplicate value: {}", value.shown()),
+        );
     }
 
     pub(super) fn forbidden(&mut self, at: &Path<'_>, detail: &str) {
@@ -88,15 +111,40 @@ impl Report {
     }
 
     pub(super) fn too_long(&mut self, at: &Path<'_>, limit: usize) {
-        self.add(at, "FieldValueTooLong", format!("Too long: may not be more than {limit} bytes"));
+        self.add(
+            at,
+            "FieldValueTooLong",
+            format!("Too long: may not be more than {limit} bytes"),
+        );
+    }
+
+    pub(super) fn too_many(&mut self, at: &Path<'_>, count: u64, limit: u64) {
+        let message = format!("Too many: {count}: must have at most {limit} items");
+        self.add(at, "FieldValueTooMany", message);
+    }
+
+    pub(super) fn wrong_type(&mut self, at: &Path<'_>, value: &str, detail: &str) {
+        self.add(
+            at,
+            "FieldValueTypeInvalid",
+            format!("Invalid value: {value:?}: {detail}"),
+        );
     }
 
     pub(super) fn not_found(&mut self, at: &Path<'_>, value: impl Shown) {
-        self.add(at, "FieldValueNotFound", format!("Not found: {}", value.shown()));
+        self.add(
+            at,
+            "FieldValueNotFound",
+            format!("Not found: {}", value.shown()),
+        );
     }
 
     fn add(&mut self, at: &Path<'_>, reason: &str, message: String) {
-        self.causes.push(StatusCause { reason: reason.to_owned(), message, field: at.to_string() });
+        self.causes.push(StatusCause {
+            reason: reason.to_owned(),
+            message,
+            field: at.to_string(),
+        });
     }
 
     /// One fault for each complaint about a value.
@@ -121,28 +169,32 @@ impl Report {
 }
 
 fn join(start: &str, detail: &str) -> String {
-    if detail.is_empty() { start.to_owned() } else { format!("{start}: {detail}") }
+    if detail.is_empty() {
+        start.to_owned()
+    } else {
+        format!("{start}: {detail}")
+    }
 }
 
 /// A value as a fault shows it.
 pub(super) trait Shown {
-    fn shown(&self) -> String;
+    fn shown(self) -> String;
 }
 
 impl Shown for &str {
-    fn shown(&self) -> String {
+    fn shown(self) -> String {
         format!("{self:?}")
     }
 }
 
 impl Shown for i64 {
-    fn shown(&self) -> String {
+    fn shown(self) -> String {
         self.to_string()
     }
 }
 
 impl Shown for &Value {
-    fn shown(&self) -> String {
+    fn shown(self) -> String {
         self.to_string()
     }
 }
@@ -151,7 +203,7 @@ impl Shown for &Value {
 pub(super) struct Raw(pub(super) String);
 
 impl Shown for Raw {
-    fn shown(&self) -> String {
-        self.0.clone()
+    fn shown(self) -> String {
+        self.0
     }
 }

@@ -1,26 +1,28 @@
-//! The rules of each built-in kind.
+//! The rules of each kind.
 
-use evenkeel_meta::{GroupVersionKind, Status, StatusCause};
+use evenkeel_meta::{GroupVersionKind, StatusCause};
 use serde_json::Value;
 
 use super::report::Report;
-use super::{access, batch, config, metadata, networking, pod, pod_update, policy, service, storage, workloads};
+use super::{
+    access, batch, config, constraints, metadata, networking, pod, pod_update, policy, service,
+    storage, workloads,
+};
+use crate::schema::{Origin, Schema};
 
-/// Refuses (422) an object that breaks a rule of its kind; `old` is the object that it replaces.
-pub(crate) fn validate(kind: &GroupVersionKind, new: &Value, old: Option<&Value>) -> Result<(), Status> {
-    let causes = causes(kind, new, old);
-    if causes.is_empty() {
-        return Ok(());
+/// Each rule that an object breaks, in the order of the real server's answer; `old` is the object
+/// that it replaces. Of metadata, what holds for finalizers, owners and identity is not among them.
+pub(crate) fn causes(schema: &Schema, new: &Value, old: Option<&Value>) -> Vec<StatusCause> {
+    let mut report = Report::default();
+    metadata::check(schema.kind(), new, old.is_none(), &mut report);
+    match schema.origin() {
+        Origin::BuiltIn => built_in(schema.kind(), new, old, &mut report),
+        Origin::Custom => constraints::check(schema, new, &mut report),
     }
-    let name = new.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    Err(Status::invalid(kind, name, causes))
+    report.into_causes()
 }
 
-/// Each rule that an object breaks, in the order of the real server's answer.
-pub(crate) fn causes(kind: &GroupVersionKind, new: &Value, old: Option<&Value>) -> Vec<StatusCause> {
-    let mut report = Report::default();
-    metadata::check(kind, new, old.is_none(), &mut report);
-    let report = &mut report;
+fn built_in(kind: &GroupVersionKind, new: &Value, old: Option<&Value>, report: &mut Report) {
     match (&*kind.group, &*kind.kind) {
         ("", "Pod") => match old {
             None => pod::check(new, report),
@@ -47,8 +49,9 @@ pub(crate) fn causes(kind: &GroupVersionKind, new: &Value, old: Option<&Value>) 
         ("networking.k8s.io", "NetworkPolicy") => networking::network_policy(new, report),
         ("networking.k8s.io", "Ingress") => networking::ingress(new, report),
         ("rbac.authorization.k8s.io", "Role" | "ClusterRole") => access::role(kind, new, report),
-        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => access::binding(kind, new, old, report),
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
+            access::binding(kind, new, old, report);
+        }
         _ => {}
     }
-    std::mem::take(report).into_causes()
 }

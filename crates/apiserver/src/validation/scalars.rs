@@ -28,12 +28,18 @@ impl Misfit {
             Value::Array(_) => "array",
             Value::Object(_) => "object",
         };
-        Self::Unmarshal { what: what.to_owned(), into: into.to_owned() }
+        Self::Unmarshal {
+            what: what.to_owned(),
+            into: into.to_owned(),
+        }
     }
 
     /// A number that the integer type cannot hold.
     fn number(value: &Value, into: &str) -> Self {
-        Self::Unmarshal { what: format!("number {value}"), into: into.to_owned() }
+        Self::Unmarshal {
+            what: format!("number {value}"),
+            into: into.to_owned(),
+        }
     }
 }
 
@@ -41,20 +47,29 @@ impl Misfit {
 pub(crate) fn normalize(scalar: &Scalar, value: &mut Value) -> Result<(), Misfit> {
     match (scalar.kind, &mut *value) {
         (ScalarKind::String, Value::String(_)) | (ScalarKind::Bool, Value::Bool(_)) => Ok(()),
-        (ScalarKind::Int32 | ScalarKind::Int64, Value::Number(_)) => integer(scalar.kind, &scalar.go_name, value),
+        (ScalarKind::Int32 | ScalarKind::Int64, Value::Number(_)) => {
+            integer(scalar.kind, &scalar.go_name, value)
+        }
         (ScalarKind::Double, Value::Number(number)) => {
             // Go writes a float without a fraction as an integer.
-            if let Some(float) = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15) {
+            if let Some(float) = number
+                .as_f64()
+                .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)
+            {
                 *value = Value::from(float as i64);
             }
             Ok(())
         }
         (ScalarKind::IntOrString, Value::String(_)) => Ok(()),
-        (ScalarKind::IntOrString, _) => integer(ScalarKind::Int32, ScalarKind::Int32.go_name(), value),
+        (ScalarKind::IntOrString, _) => {
+            integer(ScalarKind::Int32, ScalarKind::Int32.go_name(), value)
+        }
         (ScalarKind::Bytes, Value::String(text)) => bytes(text),
         (ScalarKind::Quantity, _) => quantity(value),
         (ScalarKind::Time | ScalarKind::MicroTime, Value::String(text)) => time(scalar.kind, text),
-        (ScalarKind::Time | ScalarKind::MicroTime, value) => Err(Misfit::unmarshal(value, "string")),
+        (ScalarKind::Time | ScalarKind::MicroTime, value) => {
+            Err(Misfit::unmarshal(value, "string"))
+        }
         (_, value) => Err(Misfit::unmarshal(value, &scalar.go_name)),
     }
 }
@@ -72,7 +87,9 @@ pub(crate) fn is_zero(kind: ScalarKind, value: &Value) -> bool {
 }
 
 fn integer(kind: ScalarKind, go_name: &str, value: &Value) -> Result<(), Misfit> {
-    let Value::Number(number) = value else { return Err(Misfit::unmarshal(value, go_name)) };
+    let Value::Number(number) = value else {
+        return Err(Misfit::unmarshal(value, go_name));
+    };
     match number.as_i64() {
         Some(number) if kind == ScalarKind::Int64 || i32::try_from(number).is_ok() => Ok(()),
         _ => Err(Misfit::number(value, go_name)),
@@ -92,10 +109,15 @@ fn bytes(text: &str) -> Result<(), Misfit> {
         Ok(_) => Ok(()),
         Err(error) => {
             let at = match error {
-                base64::DecodeError::InvalidByte(at, _) | base64::DecodeError::InvalidLastSymbol(at, _) => at,
-                base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => text.len() / 4 * 4,
+                base64::DecodeError::InvalidByte(at, _)
+                | base64::DecodeError::InvalidLastSymbol(at, _) => at,
+                base64::DecodeError::InvalidLength(_) | base64::DecodeError::InvalidPadding => {
+                    text.len() / 4 * 4
+                }
             };
-            Err(Misfit::Text(format!("illegal base64 data at input byte {at}")))
+            Err(Misfit::Text(format!(
+                "illegal base64 data at input byte {at}"
+            )))
         }
     }
 }
@@ -105,7 +127,10 @@ fn quantity(value: &mut Value) -> Result<(), Misfit> {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let quantity: Quantity = text.trim().parse().map_err(|error| Misfit::Text(format!("{error}")))?;
+    let quantity: Quantity = text
+        .trim()
+        .parse()
+        .map_err(|error| Misfit::Text(format!("{error}")))?;
     let canonical = quantity.to_string();
     if value.as_str() != Some(&canonical) {
         *value = Value::String(canonical);
@@ -115,16 +140,29 @@ fn quantity(value: &mut Value) -> Result<(), Misfit> {
 
 fn time(kind: ScalarKind, text: &mut String) -> Result<(), Misfit> {
     let micro = kind == ScalarKind::MicroTime;
-    let layout = if micro { "2006-01-02T15:04:05.000000Z07:00" } else { "2006-01-02T15:04:05Z07:00" };
-    let complaint = |part: &str, expected: &str| {
-        Misfit::Text(format!("parsing time \"{text}\" as \"{layout}\": cannot parse \"{part}\" as \"{expected}\""))
+    let layout = if micro {
+        "2006-01-02T15:04:05.000000Z07:00"
+    } else {
+        "2006-01-02T15:04:05Z07:00"
     };
-    let has_shape = text.as_bytes().get(10) == Some(&b'T') && text.ends_with(['Z', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
+    let complaint = |part: &str, expected: &str| {
+        Misfit::Text(format!(
+            "parsing time \"{text}\" as \"{layout}\": cannot parse \"{part}\" as \"{expected}\""
+        ))
+    };
+    let has_shape = text.as_bytes().get(10) == Some(&b'T')
+        && text.ends_with(['Z', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
     let parsed = text.parse::<Timestamp>().ok().filter(|_| has_shape);
-    let Some(parsed) = parsed else { return Err(complaint(text, "2006")) };
+    let Some(parsed) = parsed else {
+        return Err(complaint(text, "2006"));
+    };
     // Go takes exactly as many digits as it writes.
     let fraction = text.get(19..).unwrap_or_default();
-    let digits = fraction.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+    let digits = fraction
+        .bytes()
+        .skip(1)
+        .take_while(u8::is_ascii_digit)
+        .count();
     if micro && (!fraction.starts_with('.') || digits != 6) {
         return Err(complaint(fraction, ".000000"));
     }

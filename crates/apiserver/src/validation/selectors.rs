@@ -7,14 +7,21 @@ use super::report::{Path, Report};
 
 /// The form of a label selector.
 pub(super) fn check(at: &Path<'_>, selector: &Value, report: &mut Report) {
-    metadata::labels(&at.field("matchLabels"), get(selector, "matchLabels"), report);
+    metadata::labels(
+        &at.field("matchLabels"),
+        get(selector, "matchLabels"),
+        report,
+    );
     for (index, requirement) in list(selector, "matchExpressions").iter().enumerate() {
         let expressions = at.field("matchExpressions");
         let at = expressions.index(index);
         let values = list(requirement, "values");
         match text(requirement, "operator") {
             "In" | "NotIn" if values.is_empty() => {
-                report.required(&at.field("values"), "must be specified when `operator` is 'In' or 'NotIn'");
+                report.required(
+                    &at.field("values"),
+                    "must be specified when `operator` is 'In' or 'NotIn'",
+                );
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
                 report.forbidden(
@@ -23,7 +30,11 @@ pub(super) fn check(at: &Path<'_>, selector: &Value, report: &mut Report) {
                 );
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => report.invalid(&at.field("operator"), other, "not a valid selector operator"),
+            other => report.invalid(
+                &at.field("operator"),
+                other,
+                "not a valid selector operator",
+            ),
         }
         let key = text(requirement, "key");
         report.complaints(&at.field("key"), key, &names::qualified(key));
@@ -38,23 +49,34 @@ pub(super) fn check(at: &Path<'_>, selector: &Value, report: &mut Report) {
 /// Whether a selector, known to be sound, selects these labels. One that says nothing selects all.
 pub(super) fn matches(selector: &Value, labels: &Value) -> bool {
     let label = |key: &str| labels.get(key).and_then(Value::as_str);
-    let equal = get(selector, "matchLabels").as_object().into_iter().flatten();
+    let equal = get(selector, "matchLabels")
+        .as_object()
+        .into_iter()
+        .flatten();
     let mut equal = equal.map(|(key, value)| label(key) == value.as_str());
     equal.all(|holds| holds)
-        && list(selector, "matchExpressions").iter().all(|requirement| {
-            let found = label(text(requirement, "key"));
-            let among = found.is_some_and(|found| list(requirement, "values").iter().any(|value| value == found));
-            match text(requirement, "operator") {
-                "In" => among,
-                "NotIn" => !among,
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
+        && list(selector, "matchExpressions")
+            .iter()
+            .all(|requirement| {
+                let found = label(text(requirement, "key"));
+                let among = found.is_some_and(|found| {
+                    list(requirement, "values")
+                        .iter()
+                        .any(|value| value == found)
+                });
+                match text(requirement, "operator") {
+                    "In" => among,
+                    "NotIn" => !among,
+                    "Exists" => found.is_some(),
+                    "DoesNotExist" => found.is_none(),
+                    _ => false,
+                }
+            })
 }
 
 pub(super) fn is_empty(selector: &Value) -> bool {
     list(selector, "matchExpressions").is_empty()
-        && get(selector, "matchLabels").as_object().is_none_or(serde_json::Map::is_empty)
+        && get(selector, "matchLabels")
+            .as_object()
+            .is_none_or(serde_json::Map::is_empty)
 }

@@ -23,7 +23,11 @@ pub(super) fn check(new: &Value, old: Option<&Value>, report: &mut Report) {
     }
     check_ports(&at.field("ports"), ports, kind, headless, report);
     metadata::labels(&at.field("selector"), get(spec, "selector"), report);
-    report.one_of(&at.field("sessionAffinity"), optional_text(spec, "sessionAffinity"), &["ClientIP", "None"]);
+    report.one_of(
+        &at.field("sessionAffinity"),
+        optional_text(spec, "sessionAffinity"),
+        &["ClientIP", "None"],
+    );
     cluster_ip(&at, spec, report);
     for (index, ip) in list(spec, "externalIPs").iter().enumerate() {
         let ips = at.field("externalIPs");
@@ -54,13 +58,20 @@ fn check_ports(at: &Path<'_>, ports: &[Value], kind: &str, headless: bool, repor
             }
         }
         port_number(&at.field("port"), number(port, "port").unwrap_or(0), report);
-        report.one_of(&at.field("protocol"), optional_text(port, "protocol"), &["SCTP", "TCP", "UDP"]);
+        report.one_of(
+            &at.field("protocol"),
+            optional_text(port, "protocol"),
+            &["SCTP", "TCP", "UDP"],
+        );
         let target = get(port, "targetPort");
         if !headless || target.is_string() {
             port_reference(&at.field("targetPort"), target, report);
         }
         if kind == "ClusterIP" && number(port, "nodePort").is_some_and(|port| port != 0) {
-            report.forbidden(&at.field("nodePort"), "may not be used when `type` is 'ClusterIP'");
+            report.forbidden(
+                &at.field("nodePort"),
+                "may not be used when `type` is 'ClusterIP'",
+            );
         }
     }
     let mut seen = BTreeSet::new();
@@ -85,16 +96,29 @@ fn cluster_ip(at: &Path<'_>, spec: &Value, report: &mut Report) {
 
 fn policies(at: &Path<'_>, spec: &Value, kind: &str, report: &mut Report) {
     let external = optional_text(spec, "externalTrafficPolicy");
-    let reachable = matches!(kind, "NodePort" | "LoadBalancer") || !list(spec, "externalIPs").is_empty();
+    let reachable =
+        matches!(kind, "NodePort" | "LoadBalancer") || !list(spec, "externalIPs").is_empty();
     match external {
         Some(policy) if !reachable => {
             let at = at.field("externalTrafficPolicy");
-            report.invalid(&at, policy, "may only be set for externally-accessible services");
+            report.invalid(
+                &at,
+                policy,
+                "may only be set for externally-accessible services",
+            );
         }
-        policy => report.one_of(&at.field("externalTrafficPolicy"), policy, &["Cluster", "Local"]),
+        policy => report.one_of(
+            &at.field("externalTrafficPolicy"),
+            policy,
+            &["Cluster", "Local"],
+        ),
     }
     let internal = optional_text(spec, "internalTrafficPolicy");
-    report.one_of(&at.field("internalTrafficPolicy"), internal, &["Cluster", "Local"]);
+    report.one_of(
+        &at.field("internalTrafficPolicy"),
+        internal,
+        &["Cluster", "Local"],
+    );
     report.one_of(
         &at.field("ipFamilyPolicy"),
         optional_text(spec, "ipFamilyPolicy"),
@@ -108,6 +132,10 @@ fn cluster_ip_stays(at: &Path<'_>, spec: &Value, old: &Value, report: &mut Repor
     let had_one = text(old, "type") != "ExternalName" && text(spec, "type") != "ExternalName";
     if had_one && !before.is_empty() && !new.is_empty() && new != before {
         let ips = at.field("clusterIPs");
-        report.invalid(&ips.index(0), &serde_json::json!([new]), "may not change once set");
+        report.invalid(
+            &ips.index(0),
+            &serde_json::json!([new]),
+            "may not change once set",
+        );
     }
 }

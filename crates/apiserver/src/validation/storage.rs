@@ -5,9 +5,13 @@ use super::read::{get, list, optional_text, text};
 use super::report::{Path, Report};
 use crate::schema::Quantity;
 
-const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-const FROZEN: &str =
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+const ACCESS_MODES: [&str; 4] = [
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+const FROZEN: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 
 pub(super) fn persistent_volume_claim(new: &Value, old: Option<&Value>, report: &mut Report) {
     let at = Path::root("spec");
@@ -24,14 +28,21 @@ pub(super) fn persistent_volume_claim(new: &Value, old: Option<&Value>, report: 
 pub(super) fn claim_spec(at: &Path<'_>, spec: &Value, report: &mut Report) {
     let modes = list(spec, "accessModes");
     if modes.is_empty() {
-        report.required(&at.field("accessModes"), "at least 1 access mode is required");
+        report.required(
+            &at.field("accessModes"),
+            "at least 1 access mode is required",
+        );
     }
     for mode in modes {
         report.one_of(&at.field("accessModes"), mode.as_str(), &ACCESS_MODES);
     }
     let resources = at.field("resources");
     let requests = get(get(spec, "resources"), "requests");
-    match requests.get("storage").and_then(Value::as_str).map(|text| (text, text.parse::<Quantity>())) {
+    match requests
+        .get("storage")
+        .and_then(Value::as_str)
+        .map(|text| (text, text.parse::<Quantity>()))
+    {
         None => report.required(&resources.key("storage"), ""),
         Some((text, Ok(quantity))) if quantity.is_negative() || text == "0" => {
             report.invalid(&resources.key("storage"), text, "must be greater than zero");
@@ -39,9 +50,17 @@ pub(super) fn claim_spec(at: &Path<'_>, spec: &Value, report: &mut Report) {
         Some(_) => {}
     }
     if let Some(class) = optional_text(spec, "storageClassName").filter(|class| !class.is_empty()) {
-        report.complaints(&at.field("storageClassName"), class, &names::dns_subdomain(class));
+        report.complaints(
+            &at.field("storageClassName"),
+            class,
+            &names::dns_subdomain(class),
+        );
     }
-    report.one_of(&at.field("volumeMode"), optional_text(spec, "volumeMode"), &["Block", "Filesystem"]);
+    report.one_of(
+        &at.field("volumeMode"),
+        optional_text(spec, "volumeMode"),
+        &["Block", "Filesystem"],
+    );
 }
 
 /// The spec without what may still be set or changed.

@@ -15,15 +15,29 @@ fn value(decoder: &mut Decoder, node: Node<'_>, value: &mut Value) {
         (Type::Struct(ty), Value::Object(map)) => object(decoder, node, ty, map),
         (Type::Map(ty), Value::Object(map)) => {
             for (key, inner) in map.iter_mut() {
-                decoder.step(Step::Key(key), |decoder| self::value(decoder, node.at(ty.value), inner));
+                decoder.step(Step::Key(key), |decoder| {
+                    self::value(decoder, node.at(ty.value), inner);
+                });
             }
         }
         (Type::List(list), Value::Array(items)) => {
             for (index, inner) in items.iter_mut().enumerate() {
-                decoder.step(Step::Index(index), |decoder| self::value(decoder, node.at(list.item), inner));
+                decoder.step(Step::Index(index), |decoder| {
+                    self::value(decoder, node.at(list.item), inner);
+                });
             }
         }
         // Wrong types are faults of validation, with their field, not of decoding.
+        (_, Value::Number(number)) => {
+            // A float without a fraction is stored as an integer.
+            if let Some(whole) = number
+                .as_f64()
+                .filter(|_| number.is_f64())
+                .filter(|float| float.fract() == 0.0 && float.abs() < 1e15)
+            {
+                *number = serde_json::Number::from(whole as i64);
+            }
+        }
         _ => {}
     }
 }
@@ -44,11 +58,13 @@ fn object(decoder: &mut Decoder, node: Node<'_>, ty: &Struct, map: &mut Map<Stri
         let node = node.at(field.ty);
         let step = Step::Field { of: ty, name };
         decoder.step(step, |decoder| match node.ty() {
-            Type::Struct(metadata) if !metadata.name.is_empty() => decoder.value(node, Some(field), inner),
+            Type::Struct(metadata) if !metadata.name.is_empty() => {
+                decoder.value(node, Some(field), inner)
+            }
             _ => {
                 value(decoder, node, inner);
-                // A null that the schema does not allow gives way to the default.
-                !(inner.is_null() && field.default.is_some() && !is_nullable(node))
+                // A null that the schema does not allow is as good as nothing.
+                !inner.is_null() || is_nullable(node)
             }
         })
     });
@@ -69,7 +85,10 @@ fn is_nullable(node: Node<'_>) -> bool {
         Type::Struct(object) => object.nullable,
         Type::Map(map) => map.nullable,
         Type::List(list) => list.nullable,
-        Type::Scalar(scalar) => scalar.constraints.as_ref().is_some_and(|rules| rules.nullable),
+        Type::Scalar(scalar) => scalar
+            .constraints
+            .as_ref()
+            .is_some_and(|rules| rules.nullable),
         Type::Free => true,
     }
 }

@@ -8,14 +8,44 @@ use super::report::{Path, Report};
 
 /// The order in which the sources of a volume are looked at.
 const SOURCES: &[&str] = &[
-    "emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi",
-    "glusterfs", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc", "flexVolume",
-    "configMap", "azureFile", "flocker", "vsphereVolume", "azureDisk", "photonPersistentDisk", "portworxVolume",
-    "storageos", "projected", "scaleIO", "csi", "ephemeral", "image",
+    "emptyDir",
+    "hostPath",
+    "gitRepo",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "secret",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "persistentVolumeClaim",
+    "rbd",
+    "cinder",
+    "cephfs",
+    "quobyte",
+    "downwardAPI",
+    "fc",
+    "flexVolume",
+    "configMap",
+    "azureFile",
+    "flocker",
+    "vsphereVolume",
+    "azureDisk",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "storageos",
+    "projected",
+    "scaleIO",
+    "csi",
+    "ephemeral",
+    "image",
 ];
 
 /// Checks the volumes and gives their names.
-pub(super) fn check<'a>(at: &Path<'_>, volumes: &'a [Value], report: &mut Report) -> BTreeSet<&'a str> {
+pub(super) fn check<'a>(
+    at: &Path<'_>,
+    volumes: &'a [Value],
+    report: &mut Report,
+) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in volumes.iter().enumerate() {
         let at = at.index(index);
@@ -38,7 +68,9 @@ pub(super) fn check<'a>(at: &Path<'_>, volumes: &'a [Value], report: &mut Report
 }
 
 fn source(at: &Path<'_>, volume: &Value, report: &mut Report) {
-    let mut found = SOURCES.iter().filter(|source| get(volume, source).is_object());
+    let mut found = SOURCES
+        .iter()
+        .filter(|source| get(volume, source).is_object());
     let Some(first) = found.next() else {
         report.required(at, "must specify a volume type");
         return;
@@ -74,7 +106,15 @@ fn host_path(at: &Path<'_>, source: &Value, report: &mut Report) {
     } else if path.split('/').any(|part| part == "..") {
         report.invalid(&at.field("path"), path, "must not contain '..'");
     }
-    let kinds =
-        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+    let kinds = [
+        "",
+        "BlockDevice",
+        "CharDevice",
+        "Directory",
+        "DirectoryOrCreate",
+        "File",
+        "FileOrCreate",
+        "Socket",
+    ];
     report.one_of(&at.field("type"), optional_text(source, "type"), &kinds);
 }

@@ -12,16 +12,31 @@ pub(super) fn deployment(new: &Value, old: Option<&Value>, report: &mut Report) 
     let at = Path::root("spec");
     let spec = get(new, "spec");
     report.not_negative(&at.field("replicas"), number(spec, "replicas"));
-    let selector = Selector { noun: "deployment", required: true };
+    let selector = Selector {
+        noun: "deployment",
+        required: true,
+    };
     selector.check(&at, spec, report);
     template(&at, spec, "ReplicaSet", report);
     deployment_strategy(&at.field("strategy"), get(spec, "strategy"), report);
-    report.not_negative(&at.field("minReadySeconds"), number(spec, "minReadySeconds"));
-    report.not_negative(&at.field("revisionHistoryLimit"), number(spec, "revisionHistoryLimit"));
+    report.not_negative(
+        &at.field("minReadySeconds"),
+        number(spec, "minReadySeconds"),
+    );
+    report.not_negative(
+        &at.field("revisionHistoryLimit"),
+        number(spec, "revisionHistoryLimit"),
+    );
     let deadline = number(spec, "progressDeadlineSeconds");
     report.not_negative(&at.field("progressDeadlineSeconds"), deadline);
-    if let Some(deadline) = deadline.filter(|deadline| *deadline <= number(spec, "minReadySeconds").unwrap_or(0)) {
-        report.invalid(&at.field("progressDeadlineSeconds"), deadline, "must be greater than minReadySeconds");
+    if let Some(deadline) =
+        deadline.filter(|deadline| *deadline <= number(spec, "minReadySeconds").unwrap_or(0))
+    {
+        report.invalid(
+            &at.field("progressDeadlineSeconds"),
+            deadline,
+            "must be greater than minReadySeconds",
+        );
     }
     immutable_selector(&at, spec, old, report);
 }
@@ -30,9 +45,15 @@ pub(super) fn replica_set(new: &Value, old: Option<&Value>, report: &mut Report)
     let at = Path::root("spec");
     let spec = get(new, "spec");
     report.not_negative(&at.field("replicas"), number(spec, "replicas"));
-    report.not_negative(&at.field("minReadySeconds"), number(spec, "minReadySeconds"));
+    report.not_negative(
+        &at.field("minReadySeconds"),
+        number(spec, "minReadySeconds"),
+    );
     // The real server takes the other kind's word here.
-    let selector = Selector { noun: "deployment", required: true };
+    let selector = Selector {
+        noun: "deployment",
+        required: true,
+    };
     selector.check(&at, spec, report);
     template(&at, spec, "ReplicaSet", report);
     immutable_selector(&at, spec, old, report);
@@ -42,7 +63,10 @@ pub(super) fn replication_controller(new: &Value, report: &mut Report) {
     let at = Path::root("spec");
     let spec = get(new, "spec");
     report.not_negative(&at.field("replicas"), number(spec, "replicas"));
-    report.not_negative(&at.field("minReadySeconds"), number(spec, "minReadySeconds"));
+    report.not_negative(
+        &at.field("minReadySeconds"),
+        number(spec, "minReadySeconds"),
+    );
     if entries(spec, "selector").next().is_none() {
         report.required(&at.field("selector"), "");
     }
@@ -54,7 +78,11 @@ pub(super) fn stateful_set(new: &Value, old: Option<&Value>, report: &mut Report
     let spec = get(new, "spec");
     let management = text(spec, "podManagementPolicy");
     if !matches!(management, "OrderedReady" | "Parallel") {
-        report.invalid(&at.field("podManagementPolicy"), management, "must be 'OrderedReady' or 'Parallel'");
+        report.invalid(
+            &at.field("podManagementPolicy"),
+            management,
+            "must be 'OrderedReady' or 'Parallel'",
+        );
     }
     let strategy = get(spec, "updateStrategy");
     let at_strategy = at.field("updateStrategy");
@@ -65,29 +93,59 @@ pub(super) fn stateful_set(new: &Value, old: Option<&Value>, report: &mut Report
             report.not_negative(&at_rolling.field("partition"), number(rolling, "partition"));
         }
         "OnDelete" if rolling.is_object() => {
-            let shown = internal(rolling, &[("partition", "Partition"), ("maxUnavailable", "MaxUnavailable")]);
-            report.invalid(&at_rolling, shown, "only allowed for updateStrategy 'RollingUpdate'");
+            let shown = internal(
+                rolling,
+                &[
+                    ("partition", "Partition"),
+                    ("maxUnavailable", "MaxUnavailable"),
+                ],
+            );
+            report.invalid(
+                &at_rolling,
+                shown,
+                "only allowed for updateStrategy 'RollingUpdate'",
+            );
         }
         "OnDelete" => {}
         _ => {
-            let shown = internal(strategy, &[("type", "Type"), ("rollingUpdate", "RollingUpdate")]);
+            let shown = internal(
+                strategy,
+                &[("type", "Type"), ("rollingUpdate", "RollingUpdate")],
+            );
             report.invalid(&at_strategy, shown, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }
     let retention = get(spec, "persistentVolumeClaimRetentionPolicy");
     let at_retention = at.field("persistentVolumeClaimRetentionPolicy");
     for field in ["whenDeleted", "whenScaled"] {
-        report.one_of(&at_retention.field(field), optional_text(retention, field), &["Retain", "Delete"]);
+        report.one_of(
+            &at_retention.field(field),
+            optional_text(retention, field),
+            &["Retain", "Delete"],
+        );
     }
     report.not_negative(&at.field("replicas"), number(spec, "replicas"));
-    report.not_negative(&at.field("minReadySeconds"), number(spec, "minReadySeconds"));
+    report.not_negative(
+        &at.field("minReadySeconds"),
+        number(spec, "minReadySeconds"),
+    );
     let ordinals = at.field("ordinals");
-    report.not_negative(&ordinals.field("start"), number(get(spec, "ordinals"), "start"));
-    let selector = Selector { noun: "statefulset", required: true };
+    report.not_negative(
+        &ordinals.field("start"),
+        number(get(spec, "ordinals"), "start"),
+    );
+    let selector = Selector {
+        noun: "statefulset",
+        required: true,
+    };
     selector.check(&at, spec, report);
     let service = text(spec, "serviceName");
     if !service.is_empty() {
-        report.complaints(&at.field("serviceName"), service, &super::names::dns_label(service));
+        report.complaints(
+            &at.field("serviceName"),
+            service,
+            &super::names::dns_label(service),
+        );
     }
     template(&at, spec, "StatefulSet", report);
     for (index, claim) in list(spec, "volumeClaimTemplates").iter().enumerate() {
@@ -102,7 +160,12 @@ pub(super) fn stateful_set(new: &Value, old: Option<&Value>, report: &mut Report
 
 fn stateful_set_update(new: &Value, old: &Value, report: &mut Report) {
     let at = Path::root("spec");
-    for field in ["serviceName", "podManagementPolicy", "selector", "volumeClaimTemplates"] {
+    for field in [
+        "serviceName",
+        "podManagementPolicy",
+        "selector",
+        "volumeClaimTemplates",
+    ] {
         if get(new, field) != get(old, field) {
             report.invalid(&at.field(field), get(new, field), IMMUTABLE);
         }
@@ -112,12 +175,25 @@ fn stateful_set_update(new: &Value, old: &Value, report: &mut Report) {
 pub(super) fn daemon_set(new: &Value, old: Option<&Value>, report: &mut Report) {
     let at = Path::root("spec");
     let spec = get(new, "spec");
-    let selector = Selector { noun: "daemonset", required: false };
+    let selector = Selector {
+        noun: "daemonset",
+        required: false,
+    };
     selector.check(&at, spec, report);
     template(&at, spec, "DaemonSet", report);
-    report.not_negative(&at.field("minReadySeconds"), number(spec, "minReadySeconds"));
-    daemon_set_strategy(&at.field("updateStrategy"), get(spec, "updateStrategy"), report);
-    report.not_negative(&at.field("revisionHistoryLimit"), number(spec, "revisionHistoryLimit"));
+    report.not_negative(
+        &at.field("minReadySeconds"),
+        number(spec, "minReadySeconds"),
+    );
+    daemon_set_strategy(
+        &at.field("updateStrategy"),
+        get(spec, "updateStrategy"),
+        report,
+    );
+    report.not_negative(
+        &at.field("revisionHistoryLimit"),
+        number(spec, "revisionHistoryLimit"),
+    );
     immutable_selector(&at, spec, old, report);
 }
 
@@ -128,11 +204,19 @@ fn daemon_set_strategy(at: &Path<'_>, strategy: &Value, report: &mut Report) {
         "RollingUpdate" => {
             let rolling = get(strategy, "rollingUpdate");
             let (surge, unavailable) = (get(rolling, "maxSurge"), get(rolling, "maxUnavailable"));
-            portion(&at_rolling.field("maxUnavailable"), unavailable, true, report);
+            portion(
+                &at_rolling.field("maxUnavailable"),
+                unavailable,
+                true,
+                report,
+            );
             portion(&at_rolling.field("maxSurge"), surge, true, report);
             match (is_zero(surge), is_zero(unavailable)) {
                 (true, true) => {
-                    report.required(&at_rolling.field("maxUnavailable"), "cannot be 0 when maxSurge is 0");
+                    report.required(
+                        &at_rolling.field("maxUnavailable"),
+                        "cannot be 0 when maxSurge is 0",
+                    );
                 }
                 (false, false) => report.invalid(
                     &at_rolling.field("maxSurge"),
@@ -143,7 +227,10 @@ fn daemon_set_strategy(at: &Path<'_>, strategy: &Value, report: &mut Report) {
             }
         }
         _ => {
-            let shown = internal(strategy, &[("type", "Type"), ("rollingUpdate", "RollingUpdate")]);
+            let shown = internal(
+                strategy,
+                &[("type", "Type"), ("rollingUpdate", "RollingUpdate")],
+            );
             report.not_supported(at, shown, &["RollingUpdate", "OnDelete"]);
         }
     }
@@ -154,7 +241,10 @@ fn deployment_strategy(at: &Path<'_>, strategy: &Value, report: &mut Report) {
     let at_rolling = at.field("rollingUpdate");
     match text(strategy, "type") {
         "Recreate" if rolling.is_object() => {
-            report.forbidden(&at_rolling, "may not be specified when strategy `type` is 'Recreate'");
+            report.forbidden(
+                &at_rolling,
+                "may not be specified when strategy `type` is 'Recreate'",
+            );
         }
         "Recreate" => {}
         "RollingUpdate" => {
@@ -163,12 +253,19 @@ fn deployment_strategy(at: &Path<'_>, strategy: &Value, report: &mut Report) {
             portion(&at_unavailable, unavailable, false, report);
             portion(&at_rolling.field("maxSurge"), surge, false, report);
             if is_zero(unavailable) && is_zero(surge) {
-                report.invalid(&at_unavailable, unavailable, "may not be 0 when `maxSurge` is 0");
+                report.invalid(
+                    &at_unavailable,
+                    unavailable,
+                    "may not be 0 when `maxSurge` is 0",
+                );
             }
             not_above_all(&at_unavailable, unavailable, report);
         }
         _ => {
-            let shown = internal(strategy, &[("type", "Type"), ("rollingUpdate", "RollingUpdate")]);
+            let shown = internal(
+                strategy,
+                &[("type", "Type"), ("rollingUpdate", "RollingUpdate")],
+            );
             report.not_supported(at, shown, &["Recreate", "RollingUpdate"]);
         }
     }
@@ -246,7 +343,11 @@ impl Selector {
         if selector.is_null() || !selectors::matches(selector, labels) {
             let template = at.field("template");
             let metadata = template.field("metadata");
-            report.invalid(&metadata.field("labels"), labels, "`selector` does not match template `labels`");
+            report.invalid(
+                &metadata.field("labels"),
+                labels,
+                "`selector` does not match template `labels`",
+            );
         }
     }
 }
@@ -254,7 +355,9 @@ impl Selector {
 /// The template of a kind whose pods always run; `kind` is the one that the real server names.
 fn template(at: &Path<'_>, spec: &Value, kind: &str, report: &mut Report) {
     let claims = list(spec, "volumeClaimTemplates").iter();
-    let claims: Vec<&str> = claims.map(|claim| text(get(claim, "metadata"), "name")).collect();
+    let claims: Vec<&str> = claims
+        .map(|claim| text(get(claim, "metadata"), "name"))
+        .collect();
     let template = get(spec, "template");
     let at = at.field("template");
     pod::template(&at, template, &claims, report);
@@ -281,7 +384,9 @@ fn immutable_selector(at: &Path<'_>, spec: &Value, old: Option<&Value>, report: 
 
 /// An object as the real server shows its internal form: fields by their Go names.
 pub(super) fn internal(object: &Value, fields: &[(&str, &str)]) -> Raw {
-    let fields: Vec<String> =
-        fields.iter().map(|(json, go)| format!("\"{go}\":{}", get(object, json))).collect();
+    let fields: Vec<String> = fields
+        .iter()
+        .map(|(json, go)| format!("\"{go}\":{}", get(object, json)))
+        .collect();
     Raw(format!("{{{}}}", fields.join(",")))
 }
