@@ -67,3 +67,43 @@ pub(crate) fn says_other_uid(error: &ClientError) -> bool {
             })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_meta::{GroupResource, Reason, Status, StatusCause, StatusDetails};
+
+    use super::*;
+
+    #[test]
+    fn gc_g32_a_path_that_is_not_served_says_nothing_about_an_object() {
+        let maps = GroupResource {
+            group: "".into(),
+            resource: "configmaps".into(),
+        };
+        let object: ClientError = Status::not_found(&maps, "a").into();
+        assert!(says_absent(&object, "a"));
+        assert!(!says_absent(&object, "b"));
+        let message = "the server could not find the requested resource";
+        let mut path = Status::failure(404, Reason::NotFound, message);
+        assert!(!says_absent(&path.clone().into(), "a"));
+        path.details = Some(StatusDetails::default());
+        assert!(!says_absent(&path.into(), "a"));
+    }
+
+    #[test]
+    fn gc_g57_a_patch_for_another_uid_is_told_by_its_field() {
+        let refused = |field: &str| -> ClientError {
+            let mut status = Status::failure(422, Reason::Invalid, "invalid");
+            status.details = Some(StatusDetails {
+                causes: vec![StatusCause {
+                    field: field.into(),
+                    ..StatusCause::default()
+                }],
+                ..StatusDetails::default()
+            });
+            status.into()
+        };
+        assert!(says_other_uid(&refused("metadata.uid")));
+        assert!(!says_other_uid(&refused("metadata.ownerReferences")));
+    }
+}

@@ -70,8 +70,9 @@ impl Monitors {
             self.shared.sync_errors.inc();
         }
         self.take_over_kinds(&discovery);
-        self.start(&wanted);
-        self.wait(deadline).await;
+        if self.start(&wanted) {
+            self.wait(deadline).await;
+        }
         self.stop_others(&wanted, &discovery);
         true
     }
@@ -96,8 +97,10 @@ impl Monitors {
         });
     }
 
-    fn start(&self, wanted: &[ApiResource]) {
+    /// Starts what is missing; says whether anything was.
+    fn start(&self, wanted: &[ApiResource]) -> bool {
         let mut running = self.running.lock();
+        let before = running.len();
         let new: Vec<&ApiResource> = wanted
             .iter()
             .filter(|resource| running.iter().all(|monitor| monitor.resource != **resource))
@@ -126,8 +129,10 @@ impl Monitors {
                 Err(error) => tracing::warn!(%resource, %error, "cannot watch"),
             }
         }
+        let started = running.len() > before;
         drop(running);
         self.informers.start();
+        started
     }
 
     /// Waits until all have synced, or time is up: what cannot sync must not hold up the rest

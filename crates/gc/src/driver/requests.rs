@@ -48,7 +48,7 @@ impl Shared {
                         policy = deletion.policy.as_str(),
                         "deleted"
                     );
-                    self.change(|graph| graph.delete_sent(target.node));
+                    self.change(|graph| graph.accepted(target.node));
                     return Ok(());
                 }
                 Err(error) if says_absent(&error, &target.name) => {
@@ -171,7 +171,11 @@ impl Shared {
                 .await
             {
                 Ok(object) => {
-                    self.change(|graph| graph.written(target.kind_id, &object.metadata));
+                    self.change(|graph| {
+                        // With its last finalizer the object goes, and the answer has no new version.
+                        graph.accepted(target.node);
+                        graph.written(target.kind_id, &object.metadata);
+                    });
                     return Ok(());
                 }
                 Err(error) if says_absent(&error, &target.name) => {

@@ -107,7 +107,7 @@ impl Shared {
         self.change(|graph| graph.absent(node, kind));
     }
 
-    /// Remembers that the owners behind a claim was seen waiting just now.
+    /// Remembers that the owner behind a claim was seen waiting just now.
     pub(crate) fn found_waiting(&self, claim: ClaimId) {
         let mut found = self.found_waiting.lock();
         let now = Instant::now();

@@ -72,9 +72,9 @@ impl Graph {
         let shown_anew = self.identify(index, kind, meta);
         let node = &mut self.nodes[index];
         let was_waiting = node.is_deleting_dependents();
-        let was_sent = node.flags.has(Flags::DELETE_SENT);
+        let was_sent = node.flags.has(Flags::ACCEPTED);
         if version != node.version {
-            node.flags.clear(Flags::DELETE_SENT);
+            node.flags.clear(Flags::ACCEPTED);
             node.version = version;
         }
         let flags_changed = node.flags.take_over(flags_of(meta));
@@ -259,11 +259,11 @@ impl Graph {
         }
     }
 
-    /// The server accepted a DELETE of the node's object. It is not sent again as long as the
-    /// graph holds the same state.
-    pub fn delete_sent(&mut self, node: NodeId) {
+    /// The server accepted the request that the node's state asked for. Nothing more is asked for
+    /// as long as the graph holds the same state: the next one is on its way.
+    pub fn accepted(&mut self, node: NodeId) {
         if let Some(index) = self.resolve_node(node) {
-            self.nodes[index].flags.set(Flags::DELETE_SENT);
+            self.nodes[index].flags.set(Flags::ACCEPTED);
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) enum Judgement {
 impl Graph {
     pub(super) fn judge(&self, index: u32) -> Judgement {
         let node = &self.nodes[index];
-        if !node.is_observed() {
+        if !node.is_observed() || node.flags.has(Flags::ACCEPTED) {
             return Judgement::Settled;
         }
         if node.is_orphaning() {
@@ -56,7 +56,7 @@ impl Graph {
         if node.is_deleting_dependents() {
             return self.judge_foreground(index);
         }
-        if node.flags.has(Flags::TERMINATING | Flags::DELETE_SENT) {
+        if node.flags.has(Flags::TERMINATING) {
             return Judgement::Settled;
         }
         self.judge_dependent(index)

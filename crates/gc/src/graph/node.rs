@@ -78,8 +78,8 @@ impl Flags {
 
     /// The server said that this very UID is gone. The node keeps its identity.
     pub(crate) const GONE: u16 = 1 << 5;
-    /// The server accepted a DELETE of the state that the node holds.
-    pub(crate) const DELETE_SENT: u16 = 1 << 6;
+    /// The server accepted the request that the node's state asked for; it is on its way.
+    pub(crate) const ACCEPTED: u16 = 1 << 6;
     /// The state comes from the answer to a write, so informers may still show older ones.
     pub(crate) const WRITTEN: u16 = 1 << 7;
     /// Its dependents have been released: one that shows up late is released too, not collected.

@@ -1,36 +1,16 @@
 use evenkeel_meta::PropagationPolicy::{Background, Foreground, Orphan};
 use serde_json::json;
 
-use crate::cluster::{CONTROLLERS, Cluster, Made, PODS, nobody, owners};
-
-async fn controller(cluster: &Cluster, name: &str, finalizers: &[&str]) -> Made {
-    let labels = json!({"name": name});
-    let pod = json!({"containers": [{"name": "c", "image": "i"}]});
-    let body = json!({
-        "metadata": {"name": name, "finalizers": finalizers},
-        "spec": {"replicas": 0, "selector": labels,
-                 "template": {"metadata": {"labels": labels}, "spec": pod}},
-    });
-    cluster.create(&CONTROLLERS, Some("n"), body).await
-}
-
-async fn pod(cluster: &Cluster, name: &str, owners: &[&Made]) -> Made {
-    let owners: Vec<_> = owners.iter().map(|owner| owner.owner(false)).collect();
-    let body = json!({
-        "metadata": {"name": name, "ownerReferences": owners},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    });
-    cluster.create(&PODS, Some("n"), body).await
-}
+use crate::cluster::{CONTROLLERS, Cluster, nobody, owners};
 
 #[tokio::test(start_paused = true)]
 async fn gc_t1_only_what_has_no_other_owner_goes() {
     let cluster = Cluster::collecting().await;
-    let a = controller(&cluster, "a", &[]).await;
-    let b = controller(&cluster, "b", &[]).await;
-    let owned = pod(&cluster, "owned", &[&a]).await;
-    let shared = pod(&cluster, "shared", &[&a, &b]).await;
-    let free = pod(&cluster, "free", &[]).await;
+    let a = cluster.controller("a", &[]).await;
+    let b = cluster.controller("b", &[]).await;
+    let owned = cluster.pod("owned", &[&a]).await;
+    let shared = cluster.pod("shared", &[&a, &b]).await;
+    let free = cluster.pod("free", &[]).await;
     cluster.delete(&a, Background).await;
     cluster.gone(&owned).await;
     cluster.settle().await;
@@ -60,12 +40,9 @@ async fn gc_t3_many_owners_each_by_its_own_policy() {
             ("d", &[]),
         ] {
             let name = format!("{group}{n}");
-            let owner = controller(&cluster, &name, finalizers).await;
+            let owner = cluster.controller(&name, finalizers).await;
             for m in 0..3 {
-                made.push((
-                    group,
-                    pod(&cluster, &format!("{name}-{m}"), &[&owner]).await,
-                ));
+                made.push((group, cluster.pod(&format!("{name}-{m}"), &[&owner]).await));
             }
             made.push(("owner", owner));
         }

@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::requests::{Recording, Requests};
+use crate::requests::{Recording, Requests, Told};
 
 pub(crate) const MAPS: ApiResource =
     ApiResource::new_static("", "v1", "ConfigMap", "configmaps", Scope::Namespaced);
@@ -44,6 +44,7 @@ pub(crate) struct Cluster {
     pub(crate) server: Server,
     pub(crate) client: Client,
     pub(crate) requests: Requests,
+    pub(crate) told: Told,
     collector: Option<Running>,
 }
 
@@ -90,6 +91,7 @@ impl Cluster {
             client: Client::from_service(server.clone()),
             server,
             requests: Requests::default(),
+            told: Told::default(),
             collector: None,
         };
         for name in ["m", "n"] {
@@ -113,10 +115,14 @@ impl Cluster {
     }
 
     pub(crate) fn start_without_waiting(&mut self) {
-        let requests = self.requests.clone();
+        let (requests, told) = (self.requests.clone(), self.told.clone());
         let client = self
             .client
-            .with_transport(|inner| Recording { inner, requests })
+            .with_transport(|inner| Recording {
+                inner,
+                requests,
+                told,
+            })
             .with_user_agent("collector");
         let collector = GarbageCollector::builder(client).build();
         let stop = CancellationToken::new();
@@ -214,6 +220,26 @@ impl Cluster {
         let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
         self.create(&MAPS, Some(namespace), json!({"metadata": metadata}))
             .await
+    }
+
+    pub(crate) async fn controller(&self, name: &str, finalizers: &[&str]) -> Made {
+        let labels = json!({"name": name});
+        let pod = json!({"containers": [{"name": "c", "image": "i"}]});
+        let body = json!({
+            "metadata": {"name": name, "finalizers": finalizers},
+            "spec": {"replicas": 0, "selector": labels,
+                     "template": {"metadata": {"labels": labels}, "spec": pod}},
+        });
+        self.create(&CONTROLLERS, Some("n"), body).await
+    }
+
+    pub(crate) async fn pod(&self, name: &str, owners: &[&Made]) -> Made {
+        let owners: Vec<_> = owners.iter().map(|owner| owner.owner(false)).collect();
+        let body = json!({
+            "metadata": {"name": name, "ownerReferences": owners},
+            "spec": {"containers": [{"name": "c", "image": "i"}]},
+        });
+        self.create(&PODS, Some("n"), body).await
     }
 
     pub(crate) async fn get(&self, made: &Made) -> Option<DynamicObject> {

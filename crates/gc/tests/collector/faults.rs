@@ -1,11 +1,12 @@
 use std::time::Duration;
 
-use evenkeel_apiserver::{Fault, Verb, When};
+use evenkeel_apiserver::{Fault, Injected, Verb, When};
 use evenkeel_meta::PropagationPolicy::{Background, Foreground, Orphan};
 use serde_json::json;
 use tokio::time::sleep;
 
 use crate::cluster::{Cluster, SECRETS, nobody, owners};
+use crate::requests::Discovery;
 
 fn collector(verb: Verb) -> When {
     When::verb(verb).user_agent("collector")
@@ -48,25 +49,28 @@ async fn incident_5_a_kind_that_cannot_sync_blocks_only_what_hangs_on_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn incident_11_a_replica_that_lags_deletes_nothing_new() {
-    let mut cluster = Cluster::new().await;
-    let old_owner = cluster.map("owner", &[]).await;
-    cluster.map("volume", &[old_owner.owner(false)]).await;
-    let stale = cluster.server.revision();
-    // Both are made anew, while the replica that the collector reads from still shows the old ones.
-    for name in ["owner", "volume"] {
-        let api = cluster.api(&crate::cluster::MAPS, Some("n"));
-        api.delete(name, &Default::default()).await.unwrap();
-    }
-    let new_owner = cluster.map("owner", &[]).await;
-    let new_volume = cluster.map("volume", &[new_owner.owner(false)]).await;
-    cluster
-        .server
-        .faults()
-        .inject(When::any().user_agent("collector"), Fault::Stale(stale));
-    cluster.start().await;
-    sleep(Duration::from_secs(120)).await;
+async fn incident_11_an_informer_that_lags_deletes_nothing_new() {
+    let cluster = Cluster::collecting().await;
+    let body = || json!({"metadata": {"name": "owner"}});
+    let old_owner = cluster.create(&SECRETS, Some("n"), body()).await;
+    let old_volume = cluster.map("volume", &[old_owner.owner(false)]).await;
+    cluster.settle().await;
+    let silent = collector(Verb::Watch).on("configmaps");
+    let silent = cluster.server.faults().inject(silent, Fault::SilentWatch);
+    cluster.server.faults().cut_watches();
+    cluster.settle().await;
+    // The volume and its owner are made anew; of the volume the collector sees the old one only.
+    cluster.delete(&old_volume, Background).await;
+    let new_owner = cluster.create(&SECRETS, Some("m"), body()).await;
+    let new_volume = cluster.map("volume", &[]).await;
+    cluster.delete(&old_owner, Background).await;
+    sleep(Duration::from_secs(20)).await;
+    assert_eq!(cluster.requests.brief(), ["DELETE volume", "GET volume"]);
+    silent.lift();
+    cluster.server.faults().cut_watches();
+    sleep(Duration::from_secs(60)).await;
     assert!(cluster.is_there(&new_owner).await && cluster.is_there(&new_volume).await);
+    assert_eq!(cluster.requests.count("DELETE"), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -172,11 +176,40 @@ async fn gc_t38_what_happens_while_watches_are_cut_and_history_is_lost_is_caught
     cluster.server.compact();
     sleep(Duration::from_secs(10)).await;
     assert!(cluster.is_there(&part).await && cluster.is_there(&late).await);
-    deaf.iter().for_each(|fault| fault.lift());
+    deaf.iter().for_each(Injected::lift);
     cluster.gone(&part).await;
     cluster.gone(&late).await;
     cluster.settle().await;
     assert_eq!(cluster.inspector().size().virtual_nodes, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_t39_a_discovery_that_tells_nothing_or_a_part_forgets_nothing() {
+    for told in [Discovery::Nothing, Discovery::CoreIsStale] {
+        let cluster = Cluster::collecting().await;
+        let owner = cluster.map("owner", &[]).await;
+        let part = cluster.map("part", &[owner.owner(true)]).await;
+        *cluster.told.lock() = told;
+        sleep(Duration::from_secs(100)).await;
+        assert!(cluster.inspector().contains(&owner.uid()));
+        cluster.delete(&owner, Background).await;
+        cluster.gone(&part).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g7_what_is_no_longer_served_is_forgotten_and_found_again() {
+    let cluster = Cluster::collecting().await;
+    let owner = cluster.map("owner", &[]).await;
+    let part = cluster.map("part", &[owner.owner(true)]).await;
+    *cluster.told.lock() = Discovery::NoCore;
+    sleep(Duration::from_secs(65)).await;
+    assert!(!cluster.inspector().contains(&owner.uid()));
+    cluster.delete(&owner, Background).await;
+    sleep(Duration::from_secs(65)).await;
+    assert!(cluster.is_there(&part).await);
+    *cluster.told.lock() = Discovery::Truth;
+    cluster.gone(&part).await;
 }
 
 #[tokio::test(start_paused = true)]

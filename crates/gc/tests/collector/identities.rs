@@ -32,7 +32,7 @@ async fn gc_t12_references_into_other_namespaces_and_to_wrong_identities_are_abs
                 invalid.push(cluster.map_in("m", &name, &[reference], &[]).await);
             }
             let name = format!("{turn}-near-{n}");
-            invalid.push(cluster.map(&name, &[wrong_kind.clone()]).await);
+            invalid.push(cluster.map(&name, std::slice::from_ref(&wrong_kind)).await);
         }
         if turn == "before" {
             cluster.start().await;

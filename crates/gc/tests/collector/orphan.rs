@@ -1,7 +1,8 @@
+use evenkeel_meta::DeleteOptions;
 use evenkeel_meta::PropagationPolicy::{Background, Foreground, Orphan};
 use serde_json::json;
 
-use crate::cluster::{Cluster, owners};
+use crate::cluster::{CONTROLLERS, Cluster, owners};
 
 #[tokio::test(start_paused = true)]
 async fn gc_t4_orphans_stay_without_owners() {
@@ -64,6 +65,27 @@ async fn gc_t16_orphans_keep_their_other_owners() {
     assert_eq!(owners(&cluster.get(&part).await.unwrap()), [b.uid()]);
     cluster.delete(&b, Background).await;
     cluster.gone(&part).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_t17_a_replication_controller_orphans_its_pods_unless_told_otherwise() {
+    for (options, kept) in [
+        (DeleteOptions::default(), true),
+        // T18: said in so many words.
+        (DeleteOptions::with_policy(Orphan), true),
+        (DeleteOptions::with_policy(Background), false),
+    ] {
+        let cluster = Cluster::collecting().await;
+        let owner = cluster.controller("rc", &[]).await;
+        let pod = cluster.pod("pod", &[&owner]).await;
+        let api = cluster.api(&CONTROLLERS, Some("n"));
+        api.delete("rc", &options).await.unwrap();
+        cluster.gone(&owner).await;
+        for _ in 0..30 {
+            cluster.settle().await;
+        }
+        assert_eq!(cluster.is_there(&pod).await, kept, "{options:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use evenkeel_client::{ByteStream, Lane, Transport, TransportError};
 use futures_util::future::BoxFuture;
+use futures_util::{StreamExt, stream};
 use parking_lot::Mutex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// One request that is neither discovery, list nor watch.
 #[derive(Clone, Debug)]
@@ -19,6 +20,21 @@ pub(crate) struct Sent {
 
 #[derive(Clone, Default)]
 pub(crate) struct Requests(Arc<Mutex<Vec<Sent>>>);
+
+/// What the collector is told about what is served.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Discovery {
+    #[default]
+    Truth,
+    /// Nothing at all.
+    Nothing,
+    /// The core group is stale.
+    CoreIsStale,
+    /// The core group does not exist.
+    NoCore,
+}
+
+pub(crate) type Told = Arc<Mutex<Discovery>>;
 
 impl Requests {
     /// All writes, and reads of single objects.
@@ -50,6 +66,32 @@ impl Requests {
 pub(crate) struct Recording {
     pub(crate) inner: Arc<dyn Transport>,
     pub(crate) requests: Requests,
+    pub(crate) told: Told,
+}
+
+/// The answer to `/api` or `/apis` that is made up, if any is.
+fn made_up(told: &Discovery, path: &str) -> Option<Value> {
+    let stale = json!({"metadata": {}, "versions": [{"version": "v1", "freshness": "Stale"}]});
+    let items = match (told, path) {
+        (Discovery::Nothing, "/api" | "/apis") | (Discovery::NoCore, "/api") => json!([]),
+        (Discovery::CoreIsStale, "/api") => json!([stale]),
+        _ => return None,
+    };
+    Some(json!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "items": items,
+    }))
+}
+
+fn answer(body: &Value) -> http::Response<ByteStream> {
+    let body = Bytes::from(body.to_string());
+    let stream = stream::once(async { Ok(body) }).boxed();
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    http::Response::builder()
+        .header(http::header::CONTENT_TYPE, aggregated)
+        .body(stream)
+        .unwrap()
 }
 
 impl Transport for Recording {
@@ -69,6 +111,12 @@ impl Transport for Recording {
                 body: serde_json::from_slice(request.body()).unwrap_or_default(),
             });
         }
-        self.inner.send(lane, request)
+        match made_up(&self.told.lock(), request.uri().path()) {
+            Some(body) => {
+                let answer = answer(&body);
+                Box::pin(async { Ok(answer) })
+            }
+            None => self.inner.send(lane, request),
+        }
     }
 }

@@ -246,7 +246,7 @@ fn incident_15_a_lingering_object_is_deleted_once() {
     let mut f = Fixture::new();
     f.map(&owner()).map(&part()).deleted("owner");
     let deletion = f.deletion();
-    f.graph.delete_sent(deletion.target.node);
+    f.graph.accepted(deletion.target.node);
     // The same state listed again, and then terminating for as long as its finalizer takes.
     f.map(&part());
     assert_eq!(f.names(), Vec::<String>::new());

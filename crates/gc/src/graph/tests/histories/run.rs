@@ -333,7 +333,7 @@ impl Run {
                     if self.rng.u8(..16) == 0 {
                         return false;
                     }
-                    self.graph.delete_sent(deletion.target.node);
+                    self.graph.accepted(deletion.target.node);
                     return true;
                 }
                 Err(Refused::NotFound) => break,
@@ -448,6 +448,7 @@ impl Run {
             return false;
         }
         self.world.remove_finalizer(uid, removal.finalizer);
+        self.graph.accepted(removal.target.node);
         self.answer(uid, removal.target.kind_id);
         true
     }
