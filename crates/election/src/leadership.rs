@@ -1,8 +1,10 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_pace::Moment;
+use parking_lot::Mutex;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -61,6 +63,7 @@ impl Term {
 #[must_use = "dropping it ends the term"]
 pub struct Leadership {
     term: Term,
+    reign: Arc<Reign>,
     lost: watch::Receiver<Option<LossCause>>,
     resign: Option<oneshot::Sender<()>>,
     task: JoinHandle<Resignation>,
@@ -80,14 +83,16 @@ impl Leadership {
             transitions,
             identity: Arc::clone(&settings.candidate.identity),
         };
-        let reign = Reign::begin(settings, &term, campaigning);
+        let reign = Arc::new(Reign::begin(settings, &term, campaigning));
         let (cause, lost) = watch::channel(None);
         let (resign, resigned) = oneshot::channel();
+        let ending = EndOnDrop(Arc::clone(&reign));
         Self {
             term,
+            reign,
             lost,
             resign: Some(resign),
-            task: tokio::spawn(hold(driver, reign, cause, resigned)),
+            task: tokio::spawn(hold(driver, ending, cause, resigned)),
         }
     }
 
@@ -129,8 +134,7 @@ impl Leadership {
     /// # Cancel safety
     /// Dropping the future leaves the Lease to run out, unless it was given back already.
     pub async fn release(mut self) -> Resignation {
-        self.term.fence.seal();
-        self.term.stop.cancel();
+        self.reign.end(None);
         if let Some(resign) = self.resign.take() {
             // The task is gone only if the runtime is, and then the next line says so.
             let _ = resign.send(());
@@ -143,9 +147,9 @@ impl Leadership {
 
 impl Drop for Leadership {
     fn drop(&mut self) {
-        // Sealed here and not only where the task ends, which may be a moment later.
-        self.term.fence.seal();
-        self.term.stop.cancel();
+        // Here and not only where the task ends, which may be a moment later.
+        self.reign.end(None);
+        self.reign.allow_next_campaign();
         self.task.abort();
     }
 }
@@ -162,10 +166,11 @@ impl fmt::Debug for Leadership {
 /// Renews until the term is lost or given up, then gives the Lease back when told to.
 async fn hold(
     mut driver: Box<Driver>,
-    mut reign: Reign,
+    ending: EndOnDrop,
     cause: watch::Sender<Option<LossCause>>,
     mut resigned: oneshot::Receiver<()>,
 ) -> Resignation {
+    let reign = &ending.0;
     let mut resigning = false;
     loop {
         tokio::select! {
@@ -180,7 +185,7 @@ async fn hold(
             },
             told = &mut resigned, if !resigning => {
                 resigning = true;
-                reign.end(None);
+                // An error means that the handle is gone, and this task about to be.
                 if told.is_ok() {
                     driver.resign();
                 }
@@ -189,18 +194,26 @@ async fn hold(
     }
 }
 
-/// Everything that says "leading" while a term lasts, and stops saying so however it ends.
+/// Everything that says "leading" while a term lasts, and stops saying so once it has ended.
 struct Reign {
     settings: Arc<Settings>,
     term: Term,
-    ended: bool,
-    /// Lets the next campaign begin.
-    _campaigning: Campaigning,
+    ended: AtomicBool,
+    campaigning: Mutex<Option<Campaigning>>,
+}
+
+/// However the task ends, the term does too.
+struct EndOnDrop(Arc<Reign>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.end(None);
+    }
 }
 
 impl Reign {
     fn begin(settings: &Arc<Settings>, term: &Term, campaigning: Campaigning) -> Self {
-        settings.status.set_renewed(settings.clock.now());
+        settings.status.set_leading(settings.clock.now());
         settings.meters.leading.set(1.0);
         settings.fence.open(&term.fence);
         settings.announce("became leader");
@@ -214,8 +227,8 @@ impl Reign {
         Self {
             settings: Arc::clone(settings),
             term: term.clone(),
-            ended: false,
-            _campaigning: campaigning,
+            ended: AtomicBool::new(false),
+            campaigning: Mutex::new(Some(campaigning)),
         }
     }
 
@@ -224,8 +237,8 @@ impl Reign {
         self.settings.status.set_renewed(self.settings.clock.now());
     }
 
-    fn end(&mut self, cause: Option<&LossCause>) {
-        if std::mem::replace(&mut self.ended, true) {
+    fn end(&self, cause: Option<&LossCause>) {
+        if self.ended.swap(true, Ordering::AcqRel) {
             return;
         }
         self.term.fence.seal();
@@ -241,10 +254,8 @@ impl Reign {
             None => tracing::info!(namespace, name, "gave up the lead"),
         }
     }
-}
 
-impl Drop for Reign {
-    fn drop(&mut self) {
-        self.end(None);
+    fn allow_next_campaign(&self) {
+        self.campaigning.lock().take();
     }
 }

@@ -104,3 +104,7 @@ pub use machine::{LossCause, Resignation};
 pub use status::{LeaderWatch, StaleLeader};
 pub use timing::{InvalidTiming, Timing};
 pub use tokio_util::sync::CancellationToken;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

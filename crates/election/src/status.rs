@@ -52,10 +52,15 @@ impl Status {
         LeaderWatch(self.leader.subscribe())
     }
 
+    pub(crate) fn set_leading(&self, now: Moment) {
+        self.set_renewed(now);
+        self.leading.store(true, Ordering::Release);
+    }
+
+    /// Says nothing about whether the term lasts: it may have been given up meanwhile.
     pub(crate) fn set_renewed(&self, now: Moment) {
         let nanos = u64::try_from(now.since_origin().as_nanos()).unwrap_or(u64::MAX);
         self.renewed.store(nanos, Ordering::Relaxed);
-        self.leading.store(true, Ordering::Release);
     }
 
     pub(crate) fn set_not_leading(&self) {

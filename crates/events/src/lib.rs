@@ -72,3 +72,7 @@ pub use event::{Event, EventType, Occurrence, Source};
 pub use metrics::Stats;
 pub use recorder::{Recorder, RecorderOptions, Unwritten};
 pub use reference::ObjectReference;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -131,11 +131,10 @@ impl Machine {
             return;
         };
         term.transitions = transitions;
-        term.renewed = term.renewed.max(sent);
-        term.fence = term.fence.max(fence);
+        term.renewed = sent;
+        term.fence = fence;
         term.cycle = next;
         term.next_attempt = next;
-        let fence = term.fence;
         self.actions.push_back(Action::Renewed { fence });
     }
 

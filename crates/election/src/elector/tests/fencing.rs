@@ -36,7 +36,8 @@ async fn incident_3_a_fenced_client_writes_only_in_its_terms() {
     let leader = elector.campaign(&never).await.unwrap();
     fenced.raw(config_map("second")).await.unwrap();
     leader.release().await;
-    assert!(fenced.raw(config_map("late")).await.is_err());
+    let error = fenced.raw(config_map("late")).await.unwrap_err();
+    assert_eq!(FenceExpired::find(&error), Some(FenceExpired::NoTerm));
 }
 
 /// SIGSTOP, or a laptop that sleeps: all timers stand still, only the boot clock runs.

@@ -156,6 +156,9 @@ async fn l17_one_elector_campaigns_once_at_a_time_and_again_after() {
     let second = elector.clone().campaign(&never).await.unwrap();
     assert_eq!(second.term().transitions(), 1);
     assert!(second.fence().check().is_ok());
+    drop(second);
+    let third = elector.campaign(&never).await;
+    assert!(third.is_ok(), "a lead that was dropped is over at once");
 }
 
 #[tokio::test(start_paused = true)]

@@ -190,3 +190,20 @@ fn a_stop_of_the_process_ends_the_term_before_anything_else_is_handled() {
     a.take();
     assert!(matches!(a.lost(), Some(LossCause::NotRenewed { .. })));
 }
+
+/// A lease that is much longer than the renew deadline does not make a leader lead longer
+/// without renewals.
+#[test]
+fn l10_the_renew_deadline_ends_the_term_even_if_the_lease_is_long() {
+    let mut table = Table::default();
+    let mut a = Player::new("A", 0.0);
+    a.machine.me.timing.lease = 60 * SECOND;
+    a.settle(0.0, &mut table);
+    a.run(8.0, &mut table);
+    table.failures = vec![Failure::Unanswered; 100];
+    a.run(19.9, &mut table);
+    assert!(a.leads());
+    a.run(21.0, &mut table);
+    assert!(a.lost().is_some());
+    assert_eq!(a.fence(), Some(8.0 + 57.0));
+}

@@ -143,3 +143,13 @@ fn a_deletion_seen_by_the_holder_is_repaired_at_once_and_by_a_standby_waited_for
     assert_eq!(table.holder(), "A");
     assert!(a.leads() && !b.leads());
 }
+
+#[test]
+fn a_deletion_of_an_earlier_object_is_no_news() {
+    let mut table = Table::held_by("rival", 15);
+    let gone = table.delete();
+    let mut a = standby(&mut table);
+    assert!(a.leads());
+    a.tell(0.5, Input::SeenDeleted(gone));
+    assert_eq!(a.take(), None);
+}
