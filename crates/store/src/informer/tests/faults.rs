@@ -60,7 +60,7 @@ async fn client_go_wl2_the_wire_of_a_watch_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kube_rs_d13_what_vanished_in_a_gap_is_told_as_deleted() {
+async fn client_go_t1_kube_rs_d13_what_vanished_in_a_gap_is_told_as_deleted() {
     let server = FakeServer::new();
     server.put("a", 1);
     server.put("b", 1);
@@ -335,7 +335,7 @@ async fn incident_16_one_kind_without_permission_does_not_keep_another_from_sync
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_b11_everything_that_waits_is_given_up_at_once() {
+async fn client_go_b11_kube_rs_d11_everything_that_waits_is_given_up_at_once() {
     let hang = Answer::Hang;
     let busy = Answer::Status(Status {
         code: 429,

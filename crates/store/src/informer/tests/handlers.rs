@@ -175,6 +175,35 @@ async fn client_go_b9_a_stalled_subscription_holds_one_entry_an_object() {
     assert_eq!((old.size, new.size), (0, 100));
 }
 
+/// kube-rs's shared subscriber falls asleep on a deleted object, with more behind it.
+#[tokio::test(start_paused = true)]
+async fn kube_rs_d8_a_deleted_object_does_not_put_a_subscriber_to_sleep() {
+    let server = FakeServer::new();
+    for name in ["x", "y"] {
+        server.put(name, 1);
+    }
+    let (_informers, informer) = running(&server).await;
+    let mut subscription = informer.subscribe().unwrap();
+    settle().await;
+    while subscription.try_next().is_some() {}
+    server.put("x", 2);
+    server.put("y", 2);
+    server.delete("x");
+    settle().await;
+    let mut told = Vec::new();
+    for _ in 0..2 {
+        let (key, event) = subscription.next().await.unwrap();
+        told.push(spell(&key, &event));
+    }
+    assert_eq!(told, ["x-2", "y 1>2"]);
+    // One that waits is woken by a deletion, too.
+    let waiting = tokio::spawn(async move { subscription.next().await });
+    settle().await;
+    server.delete("y");
+    let (key, event) = waiting.await.unwrap().unwrap();
+    assert_eq!(spell(&key, &event), "y-2");
+}
+
 #[tokio::test(start_paused = true)]
 async fn client_go_b4_a_recreation_while_the_consumer_stalls_is_a_deletion_and_an_addition() {
     let server = FakeServer::new();

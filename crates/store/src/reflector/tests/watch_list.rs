@@ -126,6 +126,10 @@ fn kube_rs_d2_a_refusal_of_list_and_watch_is_not_held_against_watch_lists() {
     harness.feed(Input::WatchFailed(forbidden()));
     assert_eq!(harness.feed(Input::ListFailed(forbidden())), ["abort"]);
     assert_eq!(harness.wait().1, ["begin", "WATCHLIST rv="]);
+    // Permission is there now; a hiccup of the stream has nothing to do with the refusal before.
+    harness.feed(Input::WatchFailed(internal()));
+    assert_eq!(harness.feed(page_end("10")), ["end 10", "WATCH rv=10"]);
+    assert!(harness.machine.uses_watch_list());
 }
 
 #[test]
