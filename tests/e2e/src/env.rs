@@ -18,7 +18,6 @@ use crate::metrics;
 use crate::observe::{field, is_ready, list};
 use crate::poll;
 use crate::process::Process;
-use crate::program::simulated_nodes;
 use crate::server::{EmbeddedServer, RealOptions, RealServer, Server, ServerKind, free_port};
 
 /// A server of the scenario's own, with clients and a folder for files.
@@ -170,7 +169,7 @@ impl Env {
         let mut command = self.evenkeel(&["controller-manager", "--kubeconfig"]);
         command
             .arg(kubeconfig)
-            .arg("--secure-port=0")
+            .args(["--bind-address=127.0.0.1", "--secure-port=0"])
             .arg(format!("--http-port={port}"))
             .args(flags);
         Ok(Manager {
@@ -184,11 +183,11 @@ impl Env {
     /// # Errors
     /// The program cannot be started.
     pub fn start_nodes(&self, count: u32, start_delay: Duration) -> anyhow::Result<Process> {
-        let mut command = Command::new(simulated_nodes()?);
+        let mut command = self.evenkeel(&["nodes", "--kubeconfig"]);
         command
             .arg(self.kubeconfig())
-            .arg(count.to_string())
-            .arg(start_delay.as_millis().to_string());
+            .arg(format!("--count={count}"))
+            .arg(format!("--pod-start-delay={}ms", start_delay.as_millis()));
         Process::start("nodes", command, &self.folder)
     }
 

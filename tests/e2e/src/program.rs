@@ -1,4 +1,4 @@
-//! The programs under test: found, or built once for all trials.
+//! The program under test: found, or built once for all trials.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -46,11 +46,6 @@ fn find_or_build() -> anyhow::Result<PathBuf> {
         bail!("evenkeel does not build");
     }
     Ok(program)
-}
-
-/// The simulated nodes, which cargo builds along with the scenarios.
-pub(crate) fn simulated_nodes() -> anyhow::Result<PathBuf> {
-    Ok(profile_folder()?.join("simulated-nodes"))
 }
 
 /// `target/<profile>`, where cargo puts programs; tests lie below in `deps`.
