@@ -10,7 +10,11 @@ use crate::error::Failure;
 use crate::kubeconfig;
 use crate::output::Output;
 
-pub(crate) async fn run(args: &ApiserverArgs, output: &Output, stop: CancellationToken) -> Result<(), Failure> {
+pub(crate) async fn run(
+    args: &ApiserverArgs,
+    output: &Output,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
     let server = Server::new();
     let listener = listen(&server, args.listening.port, args.insecure_http).await?;
     let kubeconfig = kubeconfig::write(&args.listening.kubeconfig_out, &listener)?;
@@ -19,7 +23,11 @@ pub(crate) async fn run(args: &ApiserverArgs, output: &Output, stop: Cancellatio
         listener.url()
     ));
     output.line(&kubeconfig::export_line(&kubeconfig));
-    let how = if args.insecure_http { "insecurely" } else { "securely" };
+    let how = if args.insecure_http {
+        "insecurely"
+    } else {
+        "securely"
+    };
     tracing::info!("Serving {how} on {}", listener.address());
     stop.cancelled().await;
     listener.shutdown().await;
@@ -28,7 +36,11 @@ pub(crate) async fn run(args: &ApiserverArgs, output: &Output, stop: Cancellatio
 }
 
 /// Listens on loopback.
-pub(crate) async fn listen(server: &Server, port: u16, insecure: bool) -> Result<Listener, Failure> {
+pub(crate) async fn listen(
+    server: &Server,
+    port: u16,
+    insecure: bool,
+) -> Result<Listener, Failure> {
     let address = (Ipv4Addr::LOCALHOST, port);
     let listening = if insecure {
         server.listen_insecurely(address).await

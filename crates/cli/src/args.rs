@@ -75,7 +75,9 @@ pub(crate) struct Logging {
 
 impl Logging {
     pub(crate) fn verbosity(&self) -> u8 {
-        self.v.iter().fold(0, |sum, level| sum.saturating_add(*level))
+        self.v
+            .iter()
+            .fold(0, |sum, level| sum.saturating_add(*level))
     }
 }
 
@@ -182,7 +184,11 @@ mod tests {
             (&["--v=4"], 4),
         ] {
             let args: Vec<_> = ["apiserver"].iter().chain(flags).copied().collect();
-            assert_eq!(parse(&args).unwrap().logging.verbosity(), level, "{flags:?}");
+            assert_eq!(
+                parse(&args).unwrap().logging.verbosity(),
+                level,
+                "{flags:?}"
+            );
         }
     }
 

@@ -24,7 +24,9 @@ pub(crate) fn config(connection: &Connection) -> Result<Config, Failure> {
         }
         (None, Some(url)) => Config::new(url).map_err(named("--master"))?,
         (None, None) => Config::in_cluster().map_err(|error| {
-            Failure::failed(format!("neither --kubeconfig nor --master is given, and {error}"))
+            Failure::failed(format!(
+                "neither --kubeconfig nor --master is given, and {error}"
+            ))
         })?,
     };
     Ok(config)
@@ -48,17 +50,16 @@ pub(crate) fn connect(config: &Config, user_agent: &str) -> Result<Client, Failu
 pub(crate) async fn first_look(client: &Client) -> Result<(), Failure> {
     let server = client.options().server.clone();
     let looking = client.with_timeouts(Timeouts::default().total(FIRST_LOOK));
-    let request = http::Request::get("/version")
-        .body(Bytes::new())
-        .map_err(Failure::failed)?;
-    match looking.raw(request).await {
-        Ok(answer) => {
-            tracing::info!(%server, version = version(answer.body()), "Connected to the API server");
+    // Everybody who is known may read it, and nobody else.
+    match get(&looking, "/api").await {
+        Ok(_) => {
+            let version = version(&looking).await;
+            tracing::info!(%server, version, "Connected to the API server");
             Ok(())
         }
-        Err(error) if is_hopeless(&error) => {
-            Err(Failure::failed(format!("cannot use the API server {server}: {error}")))
-        }
+        Err(error) if is_hopeless(&error) => Err(Failure::failed(format!(
+            "cannot use the API server {server}: {error}"
+        ))),
         Err(error) => {
             tracing::warn!(%server, %error, "The API server does not answer yet");
             Ok(())
@@ -75,7 +76,15 @@ fn is_hopeless(error: &Error) -> bool {
     }
 }
 
-fn version(body: &[u8]) -> String {
-    let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    body["gitVersion"].as_str().unwrap_or("unknown").to_owned()
+/// What the server calls itself; a server that does not tell is no fault.
+async fn version(client: &Client) -> Option<String> {
+    let body = get(client, "/version").await.ok()?;
+    let body: serde_json::Value = serde_json::from_slice(&body).ok()?;
+    body["gitVersion"].as_str().map(str::to_owned)
+}
+
+async fn get(client: &Client, path: &'static str) -> Result<Bytes, Error> {
+    let mut request = http::Request::new(Bytes::new());
+    *request.uri_mut() = http::Uri::from_static(path);
+    Ok(client.raw(request).await?.into_body())
 }

@@ -17,7 +17,10 @@ use crate::serving;
 /// and the Lease come after the reconciles.
 const GRACE: Duration = Duration::from_secs(20);
 
-pub(crate) async fn run(args: ControllerManagerArgs, stop: CancellationToken) -> Result<(), Failure> {
+pub(crate) async fn run(
+    args: ControllerManagerArgs,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
     let controllers = controllers(&args)?;
     let lease = lease(&args.election)?;
     let config = config(&args.connection)?;

@@ -50,6 +50,14 @@ pub(crate) fn parse(text: &str) -> Result<Duration, InvalidDuration> {
     Ok(Duration::new(seconds, (nanos % NANOS_PER_SECOND) as u32))
 }
 
+/// As it is said to people: `1s`, `500ms`, `0s`.
+pub(crate) fn display(duration: Duration) -> String {
+    if duration.is_zero() {
+        return "0s".to_owned();
+    }
+    format!("{duration:?}")
+}
+
 fn leading(text: &str, belongs: impl Fn(char) -> bool) -> &str {
     let end = text.find(|c| !belongs(c)).unwrap_or(text.len());
     &text[..end]

@@ -16,12 +16,18 @@ const MARK: &str = "current-context: evenkeel";
 /// from an earlier server is left alone: somebody may need it.
 pub(crate) fn write(path: &Path, listener: &Listener) -> anyhow::Result<PathBuf> {
     refuse_foreign(path)?;
-    let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
+    let name = path
+        .file_name()
+        .with_context(|| format!("{} names no file", path.display()))?;
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let beside = folder.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+    let beside = folder.join(format!(
+        ".{}.{}",
+        name.to_string_lossy(),
+        std::process::id()
+    ));
     let written = fs::create_dir_all(folder)
         .and_then(|()| write_private(&beside, &listener.kubeconfig()))
         .and_then(|()| fs::rename(&beside, path));

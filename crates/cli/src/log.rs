@@ -10,7 +10,11 @@ use crate::error::Failure;
 use crate::output::Output;
 
 /// Installs the subscriber of this process.
-pub(crate) fn init(logging: &Logging, default_verbosity: u8, output: &Output) -> Result<(), Failure> {
+pub(crate) fn init(
+    logging: &Logging,
+    default_verbosity: u8,
+    output: &Output,
+) -> Result<(), Failure> {
     let verbosity = default_verbosity.saturating_add(logging.verbosity());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(verbosity)?)
@@ -37,14 +41,15 @@ fn filter(verbosity: u8) -> Result<EnvFilter, Failure> {
         return EnvFilter::try_new(&directives)
             .map_err(|error| Failure::usage(format!("RUST_LOG: {error}")));
     }
-    let (ours, others) = match verbosity {
-        WARN => ("warn", "error"),
-        INFO => ("info", "warn"),
-        2..=4 => ("debug", "info"),
-        _ => ("trace", "debug"),
-    };
-    // A target is matched by its beginning, so this names all crates of the workspace.
-    Ok(EnvFilter::new(format!("{others},evenkeel={ours}")))
+    // A target is matched by its beginning: `evenkeel` names all crates of the workspace.
+    Ok(EnvFilter::new(match verbosity {
+        // Informers of every kind there is draw the server's warnings about deprecated ones,
+        // which nobody who runs `up` has asked for.
+        WARN => "error,evenkeel=warn,evenkeel_client::client::warning=error",
+        INFO => "warn,evenkeel=info",
+        2..=4 => "info,evenkeel=debug",
+        _ => "debug,evenkeel=trace",
+    }))
 }
 
 struct LogWriter(Output);

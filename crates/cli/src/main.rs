@@ -46,7 +46,9 @@ fn start(cli: Cli, output: &Output) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| anyhow::Error::new(error).context("cannot start the runtime"))?;
-    let outcome = runtime.block_on(until_second_signal(|stop| dispatch(cli.command, output.clone(), stop)));
+    let outcome = runtime.block_on(until_second_signal(|stop| {
+        dispatch(cli.command, output.clone(), stop)
+    }));
     // A thread that still reads standard input would hold up an orderly shutdown for ever.
     runtime.shutdown_background();
     outcome
@@ -60,20 +62,52 @@ where
     let stop = CancellationToken::new();
     let work = work(stop.clone());
     tokio::select! {
-        outcome = work => outcome,
+        // The handlers must be there before the work says its first word.
+        biased;
         signalled = evenkeel::stop_on_signal(stop) => match signalled {
-            Ok(()) => Err(anyhow::anyhow!("ended at once by a second signal").into()),
-            Err(error) => Err(anyhow::Error::new(error).context("cannot handle signals").into()),
+            Ok(()) => Err(Failure::failed("ended at once by a second signal")),
+            Err(error) => Err(Failure::failed(format!("cannot handle signals: {error}"))),
         },
+        outcome = work => outcome,
     }
 }
 
-async fn dispatch(command: Command, output: Output, stop: CancellationToken) -> Result<(), Failure> {
+async fn dispatch(
+    command: Command,
+    output: Output,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
     // Boxed: each of these is a large future, and only one of them runs.
     match command {
         Command::Up(args) => Box::pin(up::run(args, &output, stop)).await,
         Command::Apiserver(args) => Box::pin(apiserver::run(&args, &output, stop)).await,
         Command::ControllerManager(args) => Box::pin(controller_manager::run(args, stop)).await,
         Command::Nodes(args) => Box::pin(nodes::run(&args, stop)).await,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn terminate_self() {
+        let id = std::process::id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &id])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    #[tokio::test]
+    async fn the_first_signal_asks_and_the_second_ends() {
+        let ended = until_second_signal(|stop| async move {
+            terminate_self();
+            stop.cancelled().await;
+            terminate_self();
+            std::future::pending().await
+        });
+        let failure = ended.await.unwrap_err();
+        assert_eq!(failure.lines(), ["ended at once by a second signal"]);
+        assert!(matches!(failure, Failure::Failed(_)));
     }
 }

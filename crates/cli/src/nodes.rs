@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::NodesArgs;
 use crate::connection::{config, connect, first_look};
+use crate::duration;
 use crate::error::Failure;
 
 pub(crate) async fn run(args: &NodesArgs, stop: CancellationToken) -> Result<(), Failure> {
@@ -21,7 +22,7 @@ pub(crate) async fn run(args: &NodesArgs, stop: CancellationToken) -> Result<(),
     }
     tracing::info!(
         nodes = args.count,
-        pod_start_delay = ?args.pod_start_delay,
+        pod_start_delay = duration::display(args.pod_start_delay),
         "Starting simulated nodes: pods get bound, started and stopped, nothing is executed"
     );
     simulate(client, args.count, args.pod_start_delay, stop).await?;

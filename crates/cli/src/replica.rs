@@ -59,7 +59,9 @@ impl Replica {
             election.identity = Some(lease.identity);
             election.timing = lease.timing;
             election.client = Some(client);
-            election.announce = Some(Box::new(move |announcement| announce(&recorder, announcement)));
+            election.announce = Some(Box::new(move |announcement| {
+                announce(&recorder, announcement)
+            }));
             builder = builder.election(election);
         }
         let mut manager = builder.build()?;
@@ -108,7 +110,12 @@ fn announce(recorder: &Recorder, announcement: Announcement) {
         name: announcement.name,
         ..ObjectReference::default()
     };
-    recorder.event(&lease, EventType::Normal, Announcement::REASON, announcement.message);
+    recorder.event(
+        &lease,
+        EventType::Normal,
+        Announcement::REASON,
+        announcement.message,
+    );
 }
 
 /// Says who leads for as long as it is somebody else.

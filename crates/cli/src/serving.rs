@@ -18,7 +18,8 @@ pub(crate) async fn bind(args: &ServingArgs, manager: &mut Manager) -> Result<()
     }
     if args.secure_port != 0 {
         let address = SocketAddr::new(args.bind_address, args.secure_port);
-        let identity = identity(args).map_err(|error| Failure::failed(format!("--tls-cert-file: {error}")))?;
+        let identity =
+            identity(args).map_err(|error| Failure::failed(format!("--tls-cert-file: {error}")))?;
         bind_one(address, "--secure-port", Some(&identity), manager).await?;
         tracing::info!("Serving securely on {address}");
     }

@@ -22,17 +22,21 @@ use self::view::{State, View};
 use crate::args::UpArgs;
 use crate::connection::connect;
 use crate::error::Failure;
-use crate::kubeconfig;
 use crate::output::Output;
+use crate::{duration, kubeconfig};
 
 /// How often the view looks at what tells of no change, such as the depth of queues.
 const LOOK: Duration = Duration::from_millis(250);
 /// The least time between two looks, so that a flood of changes does not become one of drawing.
 const PAUSE: Duration = Duration::from_millis(10);
 
-pub(crate) async fn run(args: UpArgs, output: &Output, stop: CancellationToken) -> Result<(), Failure> {
+pub(crate) async fn run(
+    args: UpArgs,
+    output: &Output,
+    stop: CancellationToken,
+) -> Result<(), Failure> {
     let started = Instant::now();
-    let objects = load::load(&args.filename)?;
+    let objects = load(&args, &stop).await?;
     let mut plane = Plane::start(&args).await?;
     let kubeconfig = kubeconfig::write(&args.listening.kubeconfig_out, plane.listener())?;
     output.line(&format!(
@@ -41,8 +45,9 @@ pub(crate) async fn run(args: UpArgs, output: &Output, stop: CancellationToken) 
     ));
     output.line(&kubeconfig::export_line(&kubeconfig));
     output.line(&format!(
-        "{} simulated nodes: pods are ready {:?} after their creation, nothing is executed",
-        args.nodes, args.pod_start_delay
+        "{} simulated nodes: pods are ready {} after their creation, nothing is executed",
+        args.nodes,
+        duration::display(args.pod_start_delay)
     ));
     let mut session = Session {
         client: connect(plane.config(), "up")?,
@@ -62,6 +67,16 @@ pub(crate) async fn run(args: UpArgs, output: &Output, stop: CancellationToken) 
     ended.and(stopped)
 }
 
+/// Reads the manifests. Standard input may have no end: the stop is heard meanwhile.
+async fn load(args: &UpArgs, stop: &CancellationToken) -> Result<Vec<Object>, Failure> {
+    let paths = args.filename.clone();
+    let reading = tokio::task::spawn_blocking(move || load::load(&paths));
+    tokio::select! {
+        objects = reading => objects.map_err(Failure::failed)?,
+        () = stop.cancelled() => Err(Failure::failed("interrupted before anything was started")),
+    }
+}
+
 /// The part that a user does by hand against other clusters: apply, and look at what becomes of it.
 struct Session {
     client: evenkeel_client::Client,
@@ -72,9 +87,15 @@ struct Session {
 }
 
 impl Session {
-    async fn run(&mut self, args: &UpArgs, objects: Vec<Object>, stop: &CancellationToken) -> Result<(), Failure> {
+    async fn run(
+        &mut self,
+        args: &UpArgs,
+        objects: Vec<Object>,
+        stop: &CancellationToken,
+    ) -> Result<(), Failure> {
         let mut cluster = Cluster::new(&self.client);
-        let applied = apply::apply(&self.client, objects, &args.namespace, &self.output, stop).await?;
+        let applied =
+            apply::apply(&self.client, objects, &args.namespace, &self.output, stop).await?;
         for object in &applied {
             if standing::is_known(&object.resource) {
                 cluster.watch(&object.resource);
@@ -91,7 +112,12 @@ impl Session {
     }
 
     /// Shows what becomes of the objects; with `once` until all have converged, or else for ever.
-    async fn follow(&mut self, cluster: &Cluster, applied: &[Applied], once: bool) -> Result<(), Failure> {
+    async fn follow(
+        &mut self,
+        cluster: &Cluster,
+        applied: &[Applied],
+        once: bool,
+    ) -> Result<(), Failure> {
         // A store that has not synced shows nothing, which looks like objects that are gone.
         cluster.synced().await?;
         let mut view = View::new(self.output.clone());
@@ -129,14 +155,19 @@ impl Session {
     fn interrupted(&self, once: bool) -> Result<(), Failure> {
         self.output.line("stopping");
         if once {
-            return Err(Failure::failed("interrupted before everything had converged"));
+            return Err(Failure::failed(
+                "interrupted before everything had converged",
+            ));
         }
         Ok(())
     }
 
     /// What has not converged, and why.
     fn late(&self, cluster: &Cluster, applied: &[Applied], timeout: Duration) -> Failure {
-        let mut faults = vec![format!("not converged after {timeout:?}")];
+        let mut faults = vec![format!(
+            "not converged after {}",
+            duration::display(timeout)
+        )];
         if self.leaders.current().is_none() {
             faults.push("no controller manager leads".to_owned());
         }

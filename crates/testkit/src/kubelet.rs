@@ -16,8 +16,10 @@ pub(crate) struct Kubelet {
     pods: Store<Pod>,
     nodes: Vec<String>,
     start_delay: Duration,
-    /// Counts pods, for spreading them and for their addresses.
-    next: AtomicU32,
+    /// Counts bound pods, which spreads them evenly.
+    bound: AtomicU32,
+    /// Counts started pods, for their addresses.
+    started: AtomicU32,
 }
 
 impl Kubelet {
@@ -26,7 +28,8 @@ impl Kubelet {
             pods,
             nodes,
             start_delay,
-            next: AtomicU32::new(0),
+            bound: AtomicU32::new(0),
+            started: AtomicU32::new(0),
         }
     }
 }
@@ -64,7 +67,7 @@ impl Kubelet {
         #[derive(Deserialize)]
         struct Bound {}
         let meta = pod.metadata();
-        let turn = self.next.fetch_add(1, Ordering::Relaxed) as usize;
+        let turn = self.bound.fetch_add(1, Ordering::Relaxed) as usize;
         let binding = json!({
             "apiVersion": "v1",
             "kind": "Binding",
@@ -117,7 +120,7 @@ impl Kubelet {
                 })
             })
             .collect();
-        let ip = address(self.next.fetch_add(1, Ordering::Relaxed));
+        let ip = address(self.started.fetch_add(1, Ordering::Relaxed));
         let patch = Patch::strategic(&json!({
             "metadata": {"uid": meta.uid()},
             "status": {

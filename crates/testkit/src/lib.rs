@@ -18,7 +18,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-//! let server = evenkeel_apiserver::Server::builder().build()?;
+//! let server = evenkeel_apiserver::Server::new();
 //! let client = Client::from_service(server);
 //! let informers = Informers::new(client.clone());
 //! let nodes = Nodes::new(&informers).count(3);

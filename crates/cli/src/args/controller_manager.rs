@@ -40,7 +40,12 @@ pub(crate) struct ControllerManagerArgs {
     pub(crate) concurrent_gc_syncs: u32,
     /// Requests a second to the API server; a negative number is no limit, 0 is client-go's default, 5.
     /// The lease has a client of its own that is not limited.
-    #[arg(long, value_name = "QPS", default_value_t = 20.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "QPS",
+        default_value_t = 20.0,
+        allow_negative_numbers = true
+    )]
     pub(crate) kube_api_qps: f64,
     /// Requests at once after a quiet time; 0 is client-go's default, 10.
     #[arg(long, value_name = "N", default_value_t = 30)]
@@ -134,7 +139,11 @@ mod tests {
     use super::*;
 
     fn manager(flags: &[&str]) -> Result<ControllerManagerArgs, String> {
-        let args: Vec<_> = ["controller-manager"].iter().chain(flags).copied().collect();
+        let args: Vec<_> = ["controller-manager"]
+            .iter()
+            .chain(flags)
+            .copied()
+            .collect();
         match parse(&args) {
             Ok(Cli {
                 command: Command::ControllerManager(args),
@@ -150,10 +159,19 @@ mod tests {
         let args = manager(&[]).unwrap();
         let election = &args.election;
         assert!(election.leader_elect);
-        assert_eq!(election.leader_elect_lease_duration, Duration::from_secs(15));
-        assert_eq!(election.leader_elect_renew_deadline, Duration::from_secs(10));
+        assert_eq!(
+            election.leader_elect_lease_duration,
+            Duration::from_secs(15)
+        );
+        assert_eq!(
+            election.leader_elect_renew_deadline,
+            Duration::from_secs(10)
+        );
         assert_eq!(election.leader_elect_retry_period, Duration::from_secs(2));
-        assert_eq!(election.leader_elect_resource_name, "kube-controller-manager");
+        assert_eq!(
+            election.leader_elect_resource_name,
+            "kube-controller-manager"
+        );
         assert_eq!(election.leader_elect_resource_namespace, "kube-system");
         assert_eq!(args.controllers, ["*"]);
         assert_eq!(args.concurrent_deployment_syncs, 5);
@@ -161,7 +179,10 @@ mod tests {
         assert_eq!(args.concurrent_gc_syncs, 20);
         assert_eq!(args.rate_limit(), Some((20.0, 30)));
         assert_eq!(args.serving.bind_address.to_string(), "0.0.0.0");
-        assert_eq!((args.serving.secure_port, args.serving.http_port), (10257, 0));
+        assert_eq!(
+            (args.serving.secure_port, args.serving.http_port),
+            (10257, 0)
+        );
     }
 
     #[test]
@@ -172,20 +193,45 @@ mod tests {
             ("--leader-elect=false", false),
             ("--leader_elect=0", false),
         ] {
-            assert_eq!(manager(&[flag]).unwrap().election.leader_elect, on, "{flag}");
+            assert_eq!(
+                manager(&[flag]).unwrap().election.leader_elect,
+                on,
+                "{flag}"
+            );
         }
         let args = manager(&["--leader-elect-lease-duration", "1m30s"]).unwrap();
-        assert_eq!(args.election.leader_elect_lease_duration, Duration::from_secs(90));
-        let args = manager(&["--controllers=*,-garbagecollector", "--controllers", "-namespace"]);
-        assert_eq!(args.unwrap().controllers, ["*", "-garbagecollector", "-namespace"]);
-        assert_eq!(manager(&["--kube-api-qps", "-1"]).unwrap().rate_limit(), None);
-        assert_eq!(manager(&["--kube-api-qps=0", "--kube-api-burst=0"]).unwrap().rate_limit(), Some((5.0, 10)));
+        assert_eq!(
+            args.election.leader_elect_lease_duration,
+            Duration::from_secs(90)
+        );
+        let args = manager(&[
+            "--controllers=*,-garbagecollector",
+            "--controllers",
+            "-namespace",
+        ]);
+        assert_eq!(
+            args.unwrap().controllers,
+            ["*", "-garbagecollector", "-namespace"]
+        );
+        assert_eq!(
+            manager(&["--kube-api-qps", "-1"]).unwrap().rate_limit(),
+            None
+        );
+        assert_eq!(
+            manager(&["--kube-api-qps=0", "--kube-api-burst=0"])
+                .unwrap()
+                .rate_limit(),
+            Some((5.0, 10))
+        );
     }
 
     #[test]
     fn what_makes_no_sense_is_refused_with_a_hint() {
         for (flags, words) in [
-            (&["--leader-elect-resource-lock=endpoints"][..], "use leases"),
+            (
+                &["--leader-elect-resource-lock=endpoints"][..],
+                "use leases",
+            ),
             (&["--leader-elect-resource-lock=etcd"], "leases"),
             (&["--leader-elect-retry-period=2"], "missing unit"),
             (&["--concurrent-gc-syncs=0"], "0"),

@@ -58,7 +58,9 @@ pub(crate) async fn apply(
     let mut served = Served::discover(client).await?;
     served.check(&objects)?;
     let (namespaces, rest) = objects.into_iter().partition::<Vec<_>, _>(is_namespace);
-    let (definitions, rest) = rest.into_iter().partition::<Vec<_>, _>(resolve::is_definition);
+    let (definitions, rest) = rest
+        .into_iter()
+        .partition::<Vec<_>, _>(resolve::is_definition);
     let mut run = Run {
         client: client.with_field_manager(MANAGER),
         namespace,
@@ -95,7 +97,11 @@ impl Run<'_> {
         for object in objects {
             let Some(resource) = served.find(&object) else {
                 // Its definition was refused, which has been said.
-                self.faults.push(format!("{}: {} is not served", object.origin.place("kind"), describe(&object)));
+                self.faults.push(format!(
+                    "{}: {} is not served",
+                    object.origin.place("kind"),
+                    describe(&object)
+                ));
                 continue;
             };
             let applying = self.apply(resource, &object);
@@ -161,5 +167,9 @@ fn fault(object: &Object, error: &Error) -> String {
         Some(status) => (place::field(status), one_line(&status.message)),
         None => (String::new(), error.to_string()),
     };
-    format!("{}: {}: {message}", object.origin.place(&field), describe(object))
+    format!(
+        "{}: {}: {message}",
+        object.origin.place(&field),
+        describe(object)
+    )
 }

@@ -48,10 +48,14 @@ impl Cluster {
         if self.informer(resource).is_some() {
             return;
         }
-        let informer = self.informers.projected(resource.clone(), InformerOptions::default());
+        let informer = self
+            .informers
+            .projected(resource.clone(), InformerOptions::default());
         let woken = Arc::clone(&self.woken);
         // It is refused only after the shutdown, when nobody looks any more.
-        if let Ok(registration) = informer.add_handler(move |_: &ObjectKey, _: &_| woken.notify_one()) {
+        if let Ok(registration) =
+            informer.add_handler(move |_: &ObjectKey, _: &_| woken.notify_one())
+        {
             self.kinds.push((informer, registration));
         }
         self.informers.start();
@@ -70,7 +74,10 @@ impl Cluster {
     pub(crate) fn workloads(&self) -> Vec<Objects> {
         let objects = |resource: &ApiResource| Objects {
             resource: resource.clone(),
-            objects: self.informer(resource).map(|informer| informer.store().list()).unwrap_or_default(),
+            objects: self
+                .informer(resource)
+                .map(|informer| informer.store().list())
+                .unwrap_or_default(),
         };
         WORKLOADS.iter().map(objects).collect()
     }

@@ -95,7 +95,9 @@ fn read(path: &Path) -> Result<Vec<Source>, Failure> {
     let unreadable = |path: &Path, error: std::io::Error| {
         Failure::usage(format!("cannot read {}: {error}", path.display()))
     };
-    let is_folder = fs::metadata(path).map_err(|error| unreadable(path, error))?.is_dir();
+    let is_folder = fs::metadata(path)
+        .map_err(|error| unreadable(path, error))?
+        .is_dir();
     if !is_folder {
         let text = fs::read_to_string(path).map_err(|error| unreadable(path, error))?;
         let name = path.display().to_string();
@@ -111,7 +113,9 @@ fn read(path: &Path) -> Result<Vec<Source>, Failure> {
     }
     if files.is_empty() {
         let path = path.display();
-        return Err(Failure::usage(format!("{path} has no .yaml, .yml or .json file")));
+        return Err(Failure::usage(format!(
+            "{path} has no .yaml, .yml or .json file"
+        )));
     }
     files.sort();
     let mut sources = Vec::new();

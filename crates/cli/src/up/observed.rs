@@ -63,7 +63,8 @@ impl Observed {
     }
 
     pub(crate) fn is_true(&self, type_: &str) -> bool {
-        self.condition(type_).is_some_and(|condition| condition.status == "True")
+        self.condition(type_)
+            .is_some_and(|condition| condition.status == "True")
     }
 
     /// Replicas that are wanted; the API's default is one.
@@ -86,7 +87,10 @@ impl Condition {
     /// `Reason: message`.
     pub(crate) fn why(&self) -> String {
         let parts = [&self.reason, &self.message].into_iter().flatten();
-        let parts: Vec<_> = parts.filter(|part| !part.is_empty()).map(String::as_str).collect();
+        let parts: Vec<_> = parts
+            .filter(|part| !part.is_empty())
+            .map(String::as_str)
+            .collect();
         parts.join(": ")
     }
 }

@@ -36,7 +36,8 @@ pub(crate) struct Plane {
 impl Plane {
     pub(crate) async fn start(args: &UpArgs) -> Result<Self, Failure> {
         let listener = listen(&Server::new(), args.listening.port, false).await?;
-        let config = Config::from_kubeconfig_text(&listener.kubeconfig(), None).map_err(Failure::failed)?;
+        let config =
+            Config::from_kubeconfig_text(&listener.kubeconfig(), None).map_err(Failure::failed)?;
         let mut plane = Self {
             listener,
             leaders: Leaders::default(),
@@ -71,10 +72,12 @@ impl Plane {
         })?;
         let manager = replica.manager();
         if let Some(elector) = manager.elector() {
-            self.leaders.add(elector.clone(), manager.registry().clone());
+            self.leaders
+                .add(elector.clone(), manager.registry().clone());
         }
         let (name, stop) = (name.to_owned(), self.stop_managers.clone());
-        self.managers.spawn(async move { (name, replica.run(stop).await) });
+        self.managers
+            .spawn(async move { (name, replica.run(stop).await) });
         Ok(())
     }
 
@@ -131,7 +134,9 @@ impl Plane {
 /// The replica's name and a nonce: unique, and still telling which replica it is.
 fn identity(name: &str) -> String {
     let unique = unique_identity();
-    let nonce = unique.rsplit_once('_').map_or(unique.as_str(), |(_, nonce)| nonce);
+    let nonce = unique
+        .rsplit_once('_')
+        .map_or(unique.as_str(), |(_, nonce)| nonce);
     format!("{name}_{nonce}")
 }
 
@@ -150,7 +155,9 @@ impl Leaders {
     }
 
     fn leading(&self) -> Option<&(Elector, Registry)> {
-        self.candidates.iter().find(|(elector, _)| elector.is_leading())
+        self.candidates
+            .iter()
+            .find(|(elector, _)| elector.is_leading())
     }
 
     /// The name of the leader.
@@ -161,7 +168,9 @@ impl Leaders {
             .map(|(elector, _)| elector.identity().into())
             .or_else(seen);
         let identity = identity?;
-        let name = identity.rsplit_once('_').map_or(&*identity, |(name, _)| name);
+        let name = identity
+            .rsplit_once('_')
+            .map_or(&*identity, |(name, _)| name);
         Some(name.to_owned())
     }
 

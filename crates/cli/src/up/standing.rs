@@ -95,7 +95,9 @@ fn stateful_set(object: &Observed) -> Option<String> {
     if !object.is_up_to_date() {
         Some(not_observed(object))
     } else if ready < wanted || updated < wanted {
-        Some(format!("{ready} of {wanted} replicas are ready, {updated} updated"))
+        Some(format!(
+            "{ready} of {wanted} replicas are ready, {updated} updated"
+        ))
     } else {
         None
     }
@@ -109,7 +111,9 @@ fn daemon_set(object: &Observed) -> Option<String> {
     if !object.is_up_to_date() {
         Some(not_observed(object))
     } else if updated < wanted || available < wanted {
-        Some(format!("{available} of {wanted} pods are available, {updated} updated"))
+        Some(format!(
+            "{available} of {wanted} pods are available, {updated} updated"
+        ))
     } else {
         None
     }
@@ -161,7 +165,12 @@ fn complaints(object: &Observed) -> Vec<String> {
 
 /// The pods below an object that are not ready.
 fn pods_in_the_way(cluster: &Cluster, object: &Observed) -> Option<String> {
-    let mut owners: Vec<String> = object.metadata.uid().map(str::to_owned).into_iter().collect();
+    let mut owners: Vec<String> = object
+        .metadata
+        .uid()
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
     let mut unready = Vec::new();
     // Kinds come owners first, so that one pass finds everything below.
     for kind in cluster.workloads() {
@@ -172,7 +181,11 @@ fn pods_in_the_way(cluster: &Cluster, object: &Observed) -> Option<String> {
             }
             owners.extend(child.metadata.uid().map(str::to_owned));
             if kind.resource.kind == "Pod" && !child.is_ready_pod() {
-                unready.push(format!("pod {} is {}", child.metadata.name, pod_state(child)));
+                unready.push(format!(
+                    "pod {} is {}",
+                    child.metadata.name,
+                    pod_state(child)
+                ));
             }
         }
     }
@@ -195,7 +208,11 @@ pub(crate) fn pod_state(pod: &Observed) -> String {
         None | Some("") => ", not bound to a node".to_owned(),
         Some(node) => format!(" on {node}"),
     };
-    let unready = if phase == "Running" && !pod.is_ready_pod() { ", not ready" } else { "" };
+    let unready = if phase == "Running" && !pod.is_ready_pod() {
+        ", not ready"
+    } else {
+        ""
+    };
     format!("{phase}{place}{unready}")
 }
 
@@ -222,11 +239,23 @@ mod tests {
                 "availableReplicas": available})
         };
         assert_eq!(with(2, status(3, 3, 3)), None);
-        assert_eq!(with(2, json!({})).unwrap(), "no controller has looked at it");
+        assert_eq!(
+            with(2, json!({})).unwrap(),
+            "no controller has looked at it"
+        );
         assert!(with(3, status(3, 3, 3)).unwrap().contains("last change"));
-        assert_eq!(with(2, status(1, 3, 3)).unwrap(), "1 of 3 replicas are updated");
-        assert_eq!(with(2, status(3, 4, 3)).unwrap(), "1 old replicas are still there");
-        assert_eq!(with(2, status(3, 3, 2)).unwrap(), "2 of 3 replicas are available");
+        assert_eq!(
+            with(2, status(1, 3, 3)).unwrap(),
+            "1 of 3 replicas are updated"
+        );
+        assert_eq!(
+            with(2, status(3, 4, 3)).unwrap(),
+            "1 old replicas are still there"
+        );
+        assert_eq!(
+            with(2, status(3, 3, 2)).unwrap(),
+            "2 of 3 replicas are available"
+        );
     }
 
     #[test]
@@ -243,7 +272,8 @@ mod tests {
         assert_eq!(pod(&pending).unwrap(), "Pending, not bound to a node");
         let unready = observed(json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running"}}));
         assert_eq!(pod(&unready).unwrap(), "Running on n, not ready");
-        let ready = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
+        let ready =
+            json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]});
         assert_eq!(pod(&observed(json!({"status": ready}))), None);
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Branch {
     pub(crate) detail: String,
     /// Whether all that is wanted of it is there.
     pub(crate) is_settled: bool,
+    /// Whether nobody controls it, not even somebody who is gone.
+    pub(crate) is_free: bool,
     children: Vec<Branch>,
 }
 
@@ -42,7 +44,9 @@ pub(crate) fn build(kinds: &[Objects]) -> Vec<Branch> {
 }
 
 fn all(kinds: &[Objects]) -> impl Iterator<Item = (&Objects, &Arc<Observed>)> {
-    kinds.iter().flat_map(|kind| kind.objects.iter().map(move |object| (kind, object)))
+    kinds
+        .iter()
+        .flat_map(|kind| kind.objects.iter().map(move |object| (kind, object)))
 }
 
 fn branches(
@@ -63,6 +67,7 @@ fn branches(
             label: label(kind, object),
             detail,
             is_settled,
+            is_free: object.metadata.controller().is_none(),
             children,
         })
     };
@@ -85,12 +90,12 @@ fn describe(kind: &str, object: &Observed) -> (String, bool) {
     let wanted = object.wanted();
     let ready = object.status.ready_replicas.unwrap_or(0);
     let mut detail = format!("{ready}/{wanted} ready");
-    let mut is_settled = ready == wanted && object.is_up_to_date();
+    let replicas = object.status.replicas.unwrap_or(0);
+    let mut is_settled = ready == wanted && replicas == wanted && object.is_up_to_date();
     if kind == "Deployment" {
         let updated = object.status.updated_replicas.unwrap_or(0);
-        let replicas = object.status.replicas.unwrap_or(0);
-        if updated != wanted || replicas != updated {
-            detail.push_str(&format!(", {updated} updated of {replicas}"));
+        if updated != replicas {
+            detail.push_str(&format!(", {updated} of {replicas} updated"));
             is_settled = false;
         }
     }
@@ -108,7 +113,11 @@ pub(crate) fn render(branches: &[Branch]) -> Vec<String> {
         rows.push((branch.label.clone(), branch.detail.as_str()));
         rows_below(branch, "", &mut rows);
     }
-    let width = rows.iter().map(|(label, _)| label.chars().count()).max().unwrap_or(0);
+    let width = rows
+        .iter()
+        .map(|(label, _)| label.chars().count())
+        .max()
+        .unwrap_or(0);
     let line = |(label, detail): (String, &str)| {
         let padding = " ".repeat(width - label.chars().count());
         format!("{label}{padding}  {detail}").trim_end().to_owned()
@@ -123,17 +132,31 @@ fn rows_below<'a>(branch: &'a Branch, indent: &str, rows: &mut Vec<(String, &'a 
     if hidden > 0 {
         children.sort_by_key(|child| child.is_settled);
     }
-    let unsettled = children.iter().skip(SHOWN_CHILDREN).filter(|child| !child.is_settled).count();
+    let unsettled = children
+        .iter()
+        .skip(SHOWN_CHILDREN)
+        .filter(|child| !child.is_settled)
+        .count();
     children.truncate(SHOWN_CHILDREN);
     let count = children.len();
     for (at, child) in children.into_iter().enumerate() {
         let is_last = at + 1 == count && hidden == 0;
-        let (fork, below) = if is_last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        let (fork, below) = if is_last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
         rows.push((format!("{indent}{fork}{}", child.label), &child.detail));
         rows_below(child, &format!("{indent}{below}"), rows);
     }
     if hidden > 0 {
-        rows.push((format!("{indent}└─ {hidden} more, {} of them ready", hidden - unsettled), ""));
+        rows.push((
+            format!(
+                "{indent}└─ {hidden} more, {} of them ready",
+                hidden - unsettled
+            ),
+            "",
+        ));
     }
 }
 
@@ -141,7 +164,10 @@ fn rows_below<'a>(branch: &'a Branch, indent: &str, rows: &mut Vec<(String, &'a 
 pub(crate) fn count(branches: &[Branch]) -> (usize, usize) {
     branches.iter().fold((0, 0), |(all, settled), branch| {
         let (all_below, settled_below) = count(&branch.children);
-        (all + 1 + all_below, settled + usize::from(branch.is_settled) + settled_below)
+        (
+            all + 1 + all_below,
+            settled + usize::from(branch.is_settled) + settled_below,
+        )
     })
 }
 
@@ -153,7 +179,9 @@ mod tests {
     use super::*;
 
     fn kind(group: &'static str, kind: &'static str, objects: Vec<Value>) -> Objects {
-        let objects = objects.into_iter().map(|object| Arc::new(serde_json::from_value(object).unwrap()));
+        let objects = objects
+            .into_iter()
+            .map(|object| Arc::new(serde_json::from_value(object).unwrap()));
         Objects {
             resource: ApiResource::new_static(group, "v1", kind, "", Scope::Namespaced),
             objects: objects.collect(),
@@ -163,14 +191,21 @@ mod tests {
     fn owned(name: &str, owner: &str, rest: Value) -> Value {
         let mut object = json!({"metadata": {"name": name, "uid": name, "namespace": "default",
             "ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": owner, "uid": owner, "controller": true}]}});
-        object.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        object
+            .as_object_mut()
+            .unwrap()
+            .extend(rest.as_object().unwrap().clone());
         object
     }
 
     fn pod(name: &str, owner: &str, ready: bool) -> Value {
         let ready = if ready { "True" } else { "False" };
-        owned(name, owner, json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running",
-            "conditions": [{"type": "Ready", "status": ready}]}}))
+        owned(
+            name,
+            owner,
+            json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running",
+            "conditions": [{"type": "Ready", "status": ready}]}}),
+        )
     }
 
     fn lines(pods: Vec<Value>) -> Vec<String> {
@@ -178,33 +213,75 @@ mod tests {
             "spec": {"replicas": 2}, "status": {"readyReplicas": 1, "replicas": 3, "updatedReplicas": 2}});
         render(&build(&[
             kind("apps", "Deployment", vec![web]),
-            kind("apps", "ReplicaSet", vec![
-                owned("web-1", "web", json!({"spec": {"replicas": 0}})),
-                owned("web-2", "web", json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}})),
-            ]),
+            kind(
+                "apps",
+                "ReplicaSet",
+                vec![
+                    owned("web-1", "web", json!({"spec": {"replicas": 0}})),
+                    owned(
+                        "web-2",
+                        "web",
+                        json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}}),
+                    ),
+                ],
+            ),
             kind("", "Pod", pods),
         ]))
     }
 
     #[test]
     fn owners_stand_above_what_they_own() {
-        let pods = vec![pod("a", "web-2", true), pod("b", "web-2", false), pod("c", "gone", true)];
+        let pods = vec![
+            pod("a", "web-2", true),
+            pod("b", "web-2", false),
+            pod("c", "gone", true),
+        ];
         let lines = lines(pods);
-        let words: Vec<Vec<&str>> = lines.iter().map(|line| line.split_whitespace().collect()).collect();
+        let words: Vec<Vec<&str>> = lines
+            .iter()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
         assert_eq!(words[0], ["pod/c", "Running", "on", "n"]);
-        assert_eq!(words[1], ["deployment.apps/web", "-n", "shop", "1/2", "ready,", "2", "updated", "of", "3"]);
+        assert_eq!(
+            words[1],
+            [
+                "deployment.apps/web",
+                "-n",
+                "shop",
+                "1/2",
+                "ready,",
+                "2",
+                "of",
+                "3",
+                "updated"
+            ]
+        );
         assert_eq!(words[2], ["└─", "replicaset.apps/web-2", "2/2", "ready"]);
         assert_eq!(words[3], ["├─", "pod/a", "Running", "on", "n"]);
-        assert_eq!(words[4], ["└─", "pod/b", "Running", "on", "n,", "not", "ready"]);
+        assert_eq!(
+            words[4],
+            ["└─", "pod/b", "Running", "on", "n,", "not", "ready"]
+        );
         assert_eq!(lines.len(), 5, "the old ReplicaSet is left out: {lines:#?}");
     }
 
     #[test]
     fn many_children_are_counted_and_the_unready_shown() {
-        let mut pods: Vec<_> = (0..20).map(|at| pod(&format!("p{at:02}"), "web-2", true)).collect();
+        let mut pods: Vec<_> = (0..20)
+            .map(|at| pod(&format!("p{at:02}"), "web-2", true))
+            .collect();
         pods.push(pod("z", "web-2", false));
         let lines = lines(pods);
-        assert!(lines.iter().any(|line| line.contains("pod/z")), "{lines:#?}");
-        assert!(lines.last().unwrap().contains("└─ 11 more, 11 of them ready"), "{lines:#?}");
+        assert!(
+            lines.iter().any(|line| line.contains("pod/z")),
+            "{lines:#?}"
+        );
+        assert!(
+            lines
+                .last()
+                .unwrap()
+                .contains("└─ 11 more, 11 of them ready"),
+            "{lines:#?}"
+        );
     }
 }

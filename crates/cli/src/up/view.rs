@@ -21,6 +21,13 @@ pub(crate) struct State {
     pub(crate) tree: Vec<Branch>,
 }
 
+impl State {
+    /// The roots that are worth a line: not what waits for the collector after its owner.
+    fn free(&self) -> impl Iterator<Item = &Branch> {
+        self.tree.iter().filter(|branch| branch.is_free)
+    }
+}
+
 pub(crate) struct View {
     output: Output,
     is_live: bool,
@@ -43,7 +50,9 @@ impl View {
 
     pub(crate) fn update(&mut self, state: &State) {
         if self.is_live {
-            let is_due = self.last_frame.is_none_or(|last| state.elapsed >= last + FRAME);
+            let is_due = self
+                .last_frame
+                .is_none_or(|last| state.elapsed >= last + FRAME);
             if is_due {
                 self.draw(state);
             }
@@ -114,7 +123,7 @@ impl View {
 
     /// The first state of each root, the state when it has settled, and now and then one between.
     fn say_progress(&mut self, state: &State) {
-        for branch in &state.tree {
+        for branch in state.free() {
             let is_new = match self.said.get(&branch.label) {
                 None => true,
                 Some((detail, _)) if *detail == branch.detail => false,
@@ -128,8 +137,12 @@ impl View {
     }
 
     fn say_settled(&mut self, state: &State) {
-        for branch in &state.tree {
-            if self.said.get(&branch.label).is_none_or(|(detail, _)| *detail != branch.detail) {
+        for branch in state.free() {
+            if self
+                .said
+                .get(&branch.label)
+                .is_none_or(|(detail, _)| *detail != branch.detail)
+            {
                 self.say_branch(state, branch);
             }
         }
@@ -140,13 +153,22 @@ impl View {
             0 => String::new(),
             queued => format!(" ({queued} queued)"),
         };
-        self.say(state.elapsed, &format!("{}  {}{queued}", branch.label, branch.detail));
-        self.said.insert(branch.label.clone(), (branch.detail.clone(), state.elapsed));
+        self.say(
+            state.elapsed,
+            &format!("{}  {}{queued}", branch.label, branch.detail),
+        );
+        self.said
+            .insert(branch.label.clone(), (branch.detail.clone(), state.elapsed));
     }
 
     fn say_gone(&mut self, state: &State) {
-        let is_there = |label: &String| state.tree.iter().any(|branch| branch.label == *label);
-        let gone: Vec<_> = self.said.keys().filter(|label| !is_there(label)).cloned().collect();
+        let is_there = |label: &String| state.free().any(|branch| branch.label == *label);
+        let gone: Vec<_> = self
+            .said
+            .keys()
+            .filter(|label| !is_there(label))
+            .cloned()
+            .collect();
         for label in gone {
             self.said.remove(&label);
             self.say(state.elapsed, &format!("{label}  gone"));
@@ -154,6 +176,7 @@ impl View {
     }
 
     fn say(&self, elapsed: Duration, text: &str) {
-        self.output.line(&format!("[{:6.2} s] {text}", elapsed.as_secs_f64()));
+        self.output
+            .line(&format!("[{:6.2} s] {text}", elapsed.as_secs_f64()));
     }
 }

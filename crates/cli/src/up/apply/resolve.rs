@@ -34,7 +34,11 @@ impl Served {
         let unknown = |object: &&Object| {
             self.find(object).is_none() && !objects.iter().any(|other| defines(other, object))
         };
-        let mut faults: Vec<_> = objects.iter().filter(unknown).map(|object| self.unknown(object)).collect();
+        let mut faults: Vec<_> = objects
+            .iter()
+            .filter(unknown)
+            .map(|object| self.unknown(object))
+            .collect();
         if faults.is_empty() {
             return Ok(());
         }
@@ -44,8 +48,17 @@ impl Served {
 
     fn unknown(&self, object: &Object) -> String {
         let place = object.origin.place("kind");
-        let Object { kind, api_version, name, .. } = object;
-        let elsewhere = self.0.resources.iter().find(|found| found.api_resource.kind == *kind);
+        let Object {
+            kind,
+            api_version,
+            name,
+            ..
+        } = object;
+        let elsewhere = self
+            .0
+            .resources
+            .iter()
+            .find(|found| found.api_resource.kind == *kind);
         let hint = match elsewhere {
             Some(found) => format!("; it is in {}", found.api_resource.api_version()),
             None => String::new(),
@@ -76,14 +89,18 @@ impl Served {
 }
 
 pub(super) fn is_definition(object: &Object) -> bool {
-    object.kind == "CustomResourceDefinition" && object.api_version.starts_with("apiextensions.k8s.io/")
+    object.kind == "CustomResourceDefinition"
+        && object.api_version.starts_with("apiextensions.k8s.io/")
 }
 
 /// Whether `definition` makes the kind of `object` known.
 fn defines(definition: &Object, object: &Object) -> bool {
     let text = |pointer: &str| definition.value.pointer(pointer).and_then(Value::as_str);
     let kind = GroupVersionKind::from_api_version(&object.api_version, &object.kind);
-    let versions = definition.value.pointer("/spec/versions").and_then(Value::as_array);
+    let versions = definition
+        .value
+        .pointer("/spec/versions")
+        .and_then(Value::as_array);
     is_definition(definition)
         && text("/spec/group") == Some(&*kind.group)
         && text("/spec/names/kind") == Some(&*kind.kind)

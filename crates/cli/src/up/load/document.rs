@@ -73,7 +73,11 @@ struct Fault {
 impl Fault {
     fn at(&self, origin: &Origin) -> String {
         let line = origin.line + self.line.max(1) - 1;
-        format!("{origin}, line {line}, column {}: {}", self.column.max(1), self.message)
+        format!(
+            "{origin}, line {line}, column {}: {}",
+            self.column.max(1),
+            self.message
+        )
     }
 }
 
@@ -106,11 +110,17 @@ fn bare(error: &serde_saphyr::Error) -> String {
 
 /// A List is the objects in it.
 fn flatten(value: Value, origin: &Origin, objects: &mut Vec<Object>, faults: &mut Vec<String>) {
-    let is_list = value["kind"].as_str().is_some_and(|kind| kind.ends_with("List"));
+    let is_list = value["kind"]
+        .as_str()
+        .is_some_and(|kind| kind.ends_with("List"));
     match value {
         Value::Object(mut list) if is_list && list.get("items").is_some_and(Value::is_array) => {
             let items = list.remove("items");
-            let items = items.as_ref().and_then(Value::as_array).into_iter().flatten();
+            let items = items
+                .as_ref()
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten();
             for (at, item) in items.enumerate() {
                 let mut origin = origin.clone();
                 origin.item = format!("{}.items[{at}]", origin.item);
@@ -126,24 +136,35 @@ fn flatten(value: Value, origin: &Origin, objects: &mut Vec<Object>, faults: &mu
 
 fn object(value: Value, origin: &Origin) -> Result<Object, String> {
     if !value.is_object() {
-        return Err(format!("{}: not an object: {}", origin.place(""), kind_of(&value)));
+        return Err(format!(
+            "{}: not an object: {}",
+            origin.place(""),
+            kind_of(&value)
+        ));
     }
     let text = |pointer: &str, field: &str| match value.pointer(pointer) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(other) => Err(format!("{}: {field}: expected a string, got {}", origin.place(field), kind_of(other))),
+        Some(other) => Err(format!(
+            "{}: {field}: expected a string, got {}",
+            origin.place(field),
+            kind_of(other)
+        )),
     };
     let kind = text("/kind", "kind")?;
     let required = |field: &str, text: Option<String>| {
-        let kind = kind.as_deref().map(|kind| format!("{kind}: ")).unwrap_or_default();
+        let kind = kind
+            .as_deref()
+            .map(|kind| format!("{kind}: "))
+            .unwrap_or_default();
         text.ok_or_else(|| format!("{}: {kind}{field} is missing", origin.place("")))
     };
     Ok(Object {
+        kind: required("kind", kind.clone())?,
         api_version: required("apiVersion", text("/apiVersion", "apiVersion")?)?,
         name: required("metadata.name", text("/metadata/name", "metadata.name")?)?,
         namespace: text("/metadata/namespace", "metadata.namespace")?,
-        kind: required("kind", kind.clone())?,
         value,
         origin: origin.clone(),
     })

@@ -1,5 +1,7 @@
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::*;
 
 fn parse(text: &str) -> (Vec<Object>, Vec<String>) {
@@ -21,38 +23,64 @@ fn documents_and_lists_become_objects() {
     let (objects, faults) = parse(
         "# licence\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n--- # two\n\n---\n\
          apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: B, metadata: {name: b}}\n\
-         - apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - apiVersion: v1\n    kind: C\n    metadata: {name: c, namespace: n}\n\
+         - apiVersion: v1\n  kind: ConfigMapList\n  items:\n  - apiVersion: v1\n    kind: C\n    metadata: {name: c, namespace: shop}\n\
          --- {apiVersion: v1, kind: D, metadata: {name: d}}\n",
     );
     assert_eq!(faults, Vec::<String>::new());
     assert_eq!(names(&objects), ["a", "b", "c", "d"]);
-    assert_eq!(objects[2].namespace.as_deref(), Some("n"));
+    assert_eq!(objects[2].namespace.as_deref(), Some("shop"));
     assert_eq!(objects[0].origin.to_string(), "m.yaml: document 1");
-    assert_eq!(objects[0].origin.place("metadata"), "m.yaml: document 1, line 5");
-    assert_eq!(objects[1].origin.place("kind"), "m.yaml: document 2, line 12");
-    assert_eq!(objects[2].origin.place("metadata.name"), "m.yaml: document 2, line 18");
+    assert_eq!(
+        objects[0].origin.place("metadata"),
+        "m.yaml: document 1, line 5"
+    );
+    assert_eq!(
+        objects[1].origin.place("kind"),
+        "m.yaml: document 2, line 12"
+    );
+    assert_eq!(
+        objects[2].origin.place("metadata.name"),
+        "m.yaml: document 2, line 18"
+    );
     assert_eq!(objects[3].origin.place(""), "m.yaml: document 3, line 19");
 }
 
 #[test]
 fn json_is_taken_with_tabs_and_lines() {
-    let (objects, faults) =
-        parse("{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\"}\n}\n");
+    let (objects, faults) = parse(
+        "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\"}\n}\n",
+    );
     assert_eq!((names(&objects), faults), (vec!["a"], vec![]));
 }
 
 #[test]
 fn scalars_mean_what_they_mean_to_kubectl() {
-    let (objects, faults) = parse(
-        "apiVersion: v1\nkind: A\nmetadata: {name: a}\nmode: 0644\non: yes\ntext: \"0644\"\nnone: ~\nport: 80\nratio: 0.5\n",
-    );
-    assert_eq!(faults, Vec::<String>::new());
-    let value = &objects[0].value;
-    assert_eq!(value["mode"], 420);
-    assert_eq!(value["text"], "0644");
-    assert_eq!(value["none"], serde_json::Value::Null);
-    assert_eq!(value["port"], 80);
-    assert_eq!(value["ratio"], 0.5);
+    // Each as `kubectl create --dry-run=client -o json` shows it.
+    for (scalar, expected) in [
+        ("n", json!(false)),
+        ("y", json!(true)),
+        ("yes", json!(true)),
+        ("off", json!(false)),
+        ("0644", json!(420)),
+        ("0o644", json!(420)),
+        ("0x1f", json!(31)),
+        ("0b11", json!(3)),
+        ("1_000", json!(1000)),
+        ("+12", json!(12)),
+        ("\"0644\"", json!("0644")),
+        ("!!str 5", json!("5")),
+        ("2001-01-01", json!("2001-01-01")),
+        ("12:30:45", json!("12:30:45")),
+        ("~", json!(null)),
+        ("", json!(null)),
+        (".5", json!(0.5)),
+        ("80Mi", json!("80Mi")),
+    ] {
+        let text = format!("apiVersion: v1\nkind: A\nmetadata: {{name: a}}\nx: {scalar}\n");
+        let (objects, faults) = parse(&text);
+        assert_eq!(faults, Vec::<String>::new(), "{scalar}");
+        assert_eq!(objects[0].value["x"], expected, "{scalar}");
+    }
 }
 
 #[test]
@@ -69,14 +97,26 @@ fn anchors_and_merge_keys_are_expanded() {
 fn each_fault_names_file_document_and_line() {
     for (text, expected) in [
         ("a: [1\n", "m.yaml: document 1, line "),
-        ("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\na: b\n c: d\n", "m.yaml: document 2, line 6"),
+        (
+            "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\na: b\n c: d\n",
+            "m.yaml: document 2, line 6",
+        ),
         ("a: 1\na: 2\n", "m.yaml: document 1, line 2"),
         ("- a\n", "document 1, line 1: not an object: a list"),
         ("kind: A\n", "A: apiVersion is missing"),
         ("apiVersion: v1\n", "kind is missing"),
-        ("\napiVersion: v1\nkind: A\n", "line 2: A: metadata.name is missing"),
-        ("apiVersion: v1\nkind: A\nmetadata:\n  name: 3\n", "line 4: metadata.name: expected a string, got a number"),
-        ("apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n", "metadata.name is missing"),
+        (
+            "\napiVersion: v1\nkind: A\n",
+            "line 2: A: metadata.name is missing",
+        ),
+        (
+            "apiVersion: v1\nkind: A\nmetadata:\n  name: 3\n",
+            "line 4: metadata.name: expected a string, got a number",
+        ),
+        (
+            "apiVersion: v1\nkind: A\nmetadata: {generateName: a-}\n",
+            "metadata.name is missing",
+        ),
     ] {
         let (_, faults) = parse(text);
         assert!(
@@ -88,7 +128,8 @@ fn each_fault_names_file_document_and_line() {
 
 #[test]
 fn one_broken_document_hides_no_other() {
-    let (objects, faults) = parse("a: [\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\nb: ]\n");
+    let (objects, faults) =
+        parse("a: [\n---\napiVersion: v1\nkind: A\nmetadata: {name: a}\n---\nb: ]\n");
     assert_eq!(names(&objects), ["a"]);
     assert_eq!(faults.len(), 2);
 }

@@ -1,0 +1,9 @@
+//! The binary as a user runs it: real processes, real sockets.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail loudly too")]
+
+mod apiserver;
+mod bad_input;
+mod manager;
+mod process;
+mod up;
