@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::namespaces;
 use crate::random::Random;
+use crate::requests::RequestLog;
 use crate::resources::{BUILTIN, Registry};
 use crate::server::{Server, State};
 use crate::storage::{HistoryLimits, Revisions, Shard};
@@ -22,6 +23,7 @@ pub struct Builder {
     seed: Option<u64>,
     now: Option<Timestamp>,
     history: HistoryLimits,
+    logged_requests: usize,
 }
 
 impl Default for Builder {
@@ -33,6 +35,7 @@ impl Default for Builder {
                 changes: 8_192,
                 bytes: 32 * 1024 * 1024,
             },
+            logged_requests: 0,
         }
     }
 }
@@ -59,6 +62,12 @@ impl Builder {
         self
     }
 
+    /// How many requests [`Server::take_requests`] may return. Default: none.
+    pub fn log_requests(mut self, capacity: usize) -> Self {
+        self.logged_requests = capacity;
+        self
+    }
+
     /// Starts the server. It needs no runtime yet.
     #[must_use]
     pub fn build(self) -> Server {
@@ -78,6 +87,7 @@ impl Builder {
             allocator: Allocator::default(),
             faults: Faults::default(),
             tokens: Tokens::default(),
+            requests: RequestLog::new(self.logged_requests),
         };
         let server = Server::from_state(state);
         namespaces::create_initial(server.state());
@@ -89,7 +99,9 @@ fn registry(revisions: &Arc<Revisions>, history: HistoryLimits) -> Registry {
     let mut registry = Registry::default();
     for row in BUILTIN {
         // Both Event types are views of one storage.
-        let shared = registry.find("", "v1", row.plural()).filter(|_| row.plural() == "events");
+        let shared = registry
+            .find("", "v1", row.plural())
+            .filter(|_| row.plural() == "events");
         let shard = shared.map(|core| Arc::clone(&core.shard));
         let shard = shard.unwrap_or_else(|| Arc::new(Shard::new(Arc::clone(revisions), history)));
         registry.add(Arc::new(row.resource(shard)));

@@ -88,7 +88,9 @@ pub(crate) fn patched(
     let decoded = validation::decode(&resource.schema, &mut new, &[], mode);
     match decoded {
         Ok(warnings) => Ok((new, warnings)),
-        Err(fault) if kind == PatchKind::Strategic => Err(patch::invalid(&fault, &patch::quoted_patch(patch))),
+        Err(fault) if kind == PatchKind::Strategic => {
+            Err(patch::invalid(&fault, &patch::quoted_patch(patch)))
+        }
         Err(fault) => Err(patch::invalid(&fault, &new.to_string())),
     }
 }

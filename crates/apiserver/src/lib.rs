@@ -38,6 +38,11 @@
 //! An object is encoded once per write; history, watchers and lists share those bytes. A
 //! watcher holds a cursor, not a queue. A write takes one short global lock.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "here an error is an answer: it is made once a request and encoded next"
+)]
+
 mod apply;
 mod auth;
 mod builder;
@@ -56,6 +61,7 @@ mod objectmeta;
 mod patch;
 mod random;
 mod represent;
+mod requests;
 mod resources;
 mod schema;
 mod select;
@@ -72,4 +78,5 @@ pub use crate::builder::Builder;
 pub use crate::faults::{Fault, Faults, Injected, Verb, When};
 pub use crate::http::{Body, BodyError, Identity};
 pub use crate::listener::{ListenError, Listener};
+pub use crate::requests::LoggedRequest;
 pub use crate::server::Server;

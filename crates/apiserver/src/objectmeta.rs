@@ -82,7 +82,10 @@ pub(crate) fn drop_duplicate_owners(
 }
 
 /// The faults in finalizers and owner references, and in what an update may not change.
-pub(crate) fn causes(metadata: &Map<String, Value>, live: Option<&Map<String, Value>>) -> Vec<StatusCause> {
+pub(crate) fn causes(
+    metadata: &Map<String, Value>,
+    live: Option<&Map<String, Value>>,
+) -> Vec<StatusCause> {
     let mut causes = Vec::new();
     check_finalizers(metadata, &mut causes);
     check_owners(metadata, &mut causes);

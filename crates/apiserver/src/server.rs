@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Buf;
 use evenkeel_meta::{Reason, Status};
+use http::header::USER_AGENT;
 use http_body_util::{BodyExt, Limited};
 use parking_lot::RwLock;
 
@@ -16,6 +17,7 @@ use crate::clock::Clock;
 use crate::faults::Faults;
 use crate::http::{Body, Identity, Query, Request, error_response};
 use crate::random::Random;
+use crate::requests::{LoggedRequest, RequestLog};
 use crate::resources::Registry;
 use crate::storage::{HistoryLimits, Revisions, Shard};
 use crate::strategy::Allocator;
@@ -50,6 +52,7 @@ pub(crate) struct State {
     pub(crate) allocator: Allocator,
     pub(crate) faults: Faults,
     pub(crate) tokens: Tokens,
+    pub(crate) requests: RequestLog,
 }
 
 impl Server {
@@ -60,7 +63,6 @@ impl Server {
     }
 
     /// Settings of a server.
-    #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -85,6 +87,12 @@ impl Server {
     #[must_use]
     pub fn tokens(&self) -> &Tokens {
         &self.state.tokens
+    }
+
+    /// The requests since the last call, oldest first, as far as
+    /// [`Builder::log_requests`] lets the server remember them. For assertions on traffic.
+    pub fn take_requests(&self) -> Vec<LoggedRequest> {
+        self.state.requests.take()
     }
 
     /// The revision of the last write.
@@ -125,18 +133,38 @@ impl Server {
             }
             Err(error) => return error_response(&unreadable(&*error)),
         };
+        let logged = self.state.requests.is_on().then(|| {
+            let agent = head
+                .headers
+                .get(USER_AGENT)
+                .and_then(|value| value.to_str().ok());
+            LoggedRequest {
+                method: head.method.clone(),
+                path: head.uri.path().to_owned(),
+                query: head.uri.query().unwrap_or_default().to_owned(),
+                user_agent: agent.unwrap_or_default().to_owned(),
+                user: identity.user,
+                code: 0,
+                at: self.state.clock.now(),
+            }
+        });
         let request = Request {
             method: head.method,
             path: head.uri.path().to_owned(),
             query: Query::parse(head.uri.query()),
             headers: head.headers,
             body,
-            identity,
         };
-        match verbs::dispatch(&self.state, request).await {
+        let response = match verbs::dispatch(&self.state, request).await {
             Ok(reply) => reply.into_response(),
             Err(status) => error_response(&status),
+        };
+        if let Some(mut logged) = logged {
+            logged.code = response.status().as_u16();
+            logged.at = self.state.clock.now();
+            self.state.requests.push(logged);
         }
+        response
     }
 }
 

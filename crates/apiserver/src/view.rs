@@ -50,7 +50,9 @@ impl Resource {
         let draft = match self.view {
             View::Own => Draft::encode(object, None, field_values(self, object)),
             // No version is the one that it is stored in: each is put back on the way out.
-            View::Retyped => Draft::encode(object, Some(&self.api.group), field_values(self, object)),
+            View::Retyped => {
+                Draft::encode(object, Some(&self.api.group), field_values(self, object))
+            }
             View::NewEvents => {
                 let mut stored = object.clone();
                 rename(as_map(&mut stored), |(core, new)| (new, core));
@@ -68,7 +70,9 @@ impl Resource {
                 out.extend_from_slice(self.head.as_bytes());
                 out.extend_from_slice(record.untyped_tail());
             }
-            View::NewEvents => serde_json::to_writer(out, &self.decode(record)?).map_err(Status::internal)?,
+            View::NewEvents => {
+                serde_json::to_writer(out, &self.decode(record)?).map_err(Status::internal)?
+            }
         }
         Ok(())
     }
@@ -84,7 +88,10 @@ impl Resource {
     }
 }
 
-fn rename(fields: &mut Map<String, Value>, direction: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
+fn rename(
+    fields: &mut Map<String, Value>,
+    direction: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) {
     for pair in EVENT_FIELDS {
         let (from, to) = direction(pair);
         if let Some(value) = fields.remove(from) {

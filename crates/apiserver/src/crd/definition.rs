@@ -55,7 +55,11 @@ impl<'a> Definition<'a> {
     }
 
     pub(crate) fn scope(self) -> Scope {
-        if self.spec("scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced }
+        if self.spec("scope") == "Cluster" {
+            Scope::Cluster
+        } else {
+            Scope::Namespaced
+        }
     }
 
     /// A name of `spec.names`, empty if absent.
@@ -80,14 +84,22 @@ impl<'a> Definition<'a> {
 
     /// The served versions as resources over one storage.
     pub(crate) fn resources(self, shard: &Arc<Shard>) -> Vec<Arc<Resource>> {
-        let served = self.versions().iter().filter(|version| version["served"] == Value::Bool(true));
-        served.map(|version| Arc::new(self.resource(version, Arc::clone(shard)))).collect()
+        let served = self
+            .versions()
+            .iter()
+            .filter(|version| version["served"] == Value::Bool(true));
+        served
+            .map(|version| Arc::new(self.resource(version, Arc::clone(shard))))
+            .collect()
     }
 
     fn resource(self, version: &Value, shard: Arc<Shard>) -> Resource {
         let api = ApiResource {
             group: self.group().to_owned().into(),
-            version: text(version, &["name"]).unwrap_or_default().to_owned().into(),
+            version: text(version, &["name"])
+                .unwrap_or_default()
+                .to_owned()
+                .into(),
             kind: self.kind().to_owned().into(),
             plural: self.plural().to_owned().into(),
             scope: self.scope(),
@@ -123,12 +135,18 @@ impl<'a> Definition<'a> {
 
 fn selectable_fields(version: &Value) -> Vec<SelectableField> {
     let fields = field(version, &["selectableFields"]).and_then(Value::as_array);
-    let paths = fields.into_iter().flatten().filter_map(|field| text(field, &["jsonPath"]));
+    let paths = fields
+        .into_iter()
+        .flatten()
+        .filter_map(|field| text(field, &["jsonPath"]));
     paths
         .map(|path| {
             let label = path.trim_start_matches('.').to_owned();
             SelectableField {
-                path: label.split('.').map(|part| Cow::Owned(part.to_owned())).collect(),
+                path: label
+                    .split('.')
+                    .map(|part| Cow::Owned(part.to_owned()))
+                    .collect(),
                 label: label.into(),
                 default: "",
             }
@@ -139,7 +157,12 @@ fn selectable_fields(version: &Value) -> Vec<SelectableField> {
 fn scale_paths(scale: &Value) -> ScalePaths {
     let path = |name: &str| {
         let text = text(scale, &[name]).filter(|text| !text.is_empty())?;
-        Some(text.trim_start_matches('.').split('.').map(str::to_owned).collect())
+        Some(
+            text.trim_start_matches('.')
+                .split('.')
+                .map(str::to_owned)
+                .collect(),
+        )
     };
     let default = ScalePaths::default();
     ScalePaths {

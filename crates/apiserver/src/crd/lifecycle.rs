@@ -27,10 +27,15 @@ pub(crate) fn changed(state: &State, definition: &Value) {
 }
 
 /// Marks a definition as going away, then deletes its objects. It goes with the last one.
-pub(crate) fn terminate(state: &State, resource: &Resource, key: &Key, live: &Arc<Record>) -> Result<Result<Arc<Record>, Raced>, Status> {
+pub(crate) fn terminate(
+    state: &State,
+    resource: &Resource,
+    key: &Key,
+    live: &Arc<Record>,
+) -> Result<Result<Arc<Record>, Raced>, Status> {
     let mut object = live.decode().map_err(Status::internal)?;
     if live.meta().deletion_timestamp.is_none() {
-        mark(&mut object, state.clock.now().to_string());
+        mark(&mut object, &state.clock.now().to_string());
     }
     let draft = resource.encode(&object)?;
     let marked = if draft.same_as(live) {
@@ -42,11 +47,15 @@ pub(crate) fn terminate(state: &State, resource: &Resource, key: &Key, live: &Ar
         }
     };
     delete_objects(state, &object)?;
-    finish_if_empty(state, Definition(&object).group(), Definition(&object).plural())?;
+    finish_if_empty(
+        state,
+        Definition(&object).group(),
+        Definition(&object).plural(),
+    )?;
     Ok(Ok(marked))
 }
 
-fn mark(object: &mut Value, now: String) {
+fn mark(object: &mut Value, now: &str) {
     let metadata = metadata_mut(object);
     let finalizers = metadata.entry("finalizers").or_insert_with(|| json!([]));
     if let Value::Array(finalizers) = finalizers
@@ -54,8 +63,10 @@ fn mark(object: &mut Value, now: String) {
     {
         finalizers.push(CLEANUP.into());
     }
-    metadata.insert("deletionTimestamp".into(), now.as_str().into());
-    let conditions = entry(as_map(object), "status").entry("conditions").or_insert_with(|| json!([]));
+    metadata.insert("deletionTimestamp".into(), now.into());
+    let conditions = entry(as_map(object), "status")
+        .entry("conditions")
+        .or_insert_with(|| json!([]));
     if let Value::Array(conditions) = conditions {
         conditions.retain(|condition| condition["type"] != "Terminating");
         conditions.push(json!({
@@ -79,7 +90,13 @@ fn delete_objects(state: &State, definition: &Value) -> Result<(), Status> {
     for (key, record) in resource.shard.snapshot(&KeyRange::All) {
         let mut current = Some(record);
         while let Some(record) = current {
-            let plan = deletion::plan(record.meta(), None, &resource.rules, &options, state.clock.now());
+            let plan = deletion::plan(
+                record.meta(),
+                None,
+                &resource.rules,
+                &options,
+                state.clock.now(),
+            );
             let outcome = match plan {
                 Plan::Keep => Ok(()),
                 Plan::Remove => resource.shard.remove(&key, record.revision()).map(|_| ()),
@@ -87,7 +104,10 @@ fn delete_objects(state: &State, definition: &Value) -> Result<(), Status> {
                     let mut object = resource.decode(&record)?;
                     marks.apply(&mut object);
                     let draft = resource.encode(&object)?;
-                    resource.shard.put(&key, Some(record.revision()), draft).map(|_| ())
+                    resource
+                        .shard
+                        .put(&key, Some(record.revision()), draft)
+                        .map(|_| ())
                 }
             };
             // Written in between: look again.
@@ -100,10 +120,13 @@ fn delete_objects(state: &State, definition: &Value) -> Result<(), Status> {
 /// Lets a terminating definition go, and its resources with it, when no object is left.
 pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Result<(), Status> {
     let registry = Arc::clone(&state.registry.read());
-    let Some(definitions) = registry.find(GROUP, "v1", PLURAL) else { return Ok(()) };
+    let Some(definitions) = registry.find(GROUP, "v1", PLURAL) else {
+        return Ok(());
+    };
     let key = object_key(None, &format!("{plural}.{group}"));
     while let Some(live) = definitions.shard.get(&key) {
-        let empty = any_version(&registry, group, plural).is_none_or(|resource| resource.shard.len() == 0);
+        let empty =
+            any_version(&registry, group, plural).is_none_or(|resource| resource.shard.len() == 0);
         if !is_terminating(live.meta()) || !empty {
             return Ok(());
         }
@@ -117,7 +140,10 @@ pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Resul
         } else if draft.same_as(&live) {
             Ok(())
         } else {
-            definitions.shard.put(&key, Some(live.revision()), draft).map(|_| ())
+            definitions
+                .shard
+                .put(&key, Some(live.revision()), draft)
+                .map(|_| ())
         };
         if written.is_ok() {
             break;
@@ -133,11 +159,18 @@ pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Resul
 }
 
 /// New objects of a definition that is going away would never be cleaned up.
-pub(crate) fn refuse_if_terminating(state: &State, resource: &Resource, name: &str) -> Result<(), Status> {
+pub(crate) fn refuse_if_terminating(
+    state: &State,
+    resource: &Resource,
+    name: &str,
+) -> Result<(), Status> {
     let registry = Arc::clone(&state.registry.read());
-    let definition = registry
-        .find(GROUP, "v1", PLURAL)
-        .and_then(|definitions| definitions.shard.get(&object_key(None, &format!("{}.{}", resource.api.plural, resource.api.group))));
+    let definition = registry.find(GROUP, "v1", PLURAL).and_then(|definitions| {
+        definitions.shard.get(&object_key(
+            None,
+            &format!("{}.{}", resource.api.plural, resource.api.group),
+        ))
+    });
     match definition {
         Some(definition) if is_terminating(definition.meta()) => Err(Status::forbidden(
             &resource.group_resource(),
@@ -162,5 +195,6 @@ fn any_version<'a>(registry: &'a Registry, group: &str, plural: &str) -> Option<
 }
 
 fn shard_of(registry: &Registry, definition: Definition<'_>) -> Option<Arc<Shard>> {
-    any_version(registry, definition.group(), definition.plural()).map(|resource| Arc::clone(&resource.shard))
+    any_version(registry, definition.group(), definition.plural())
+        .map(|resource| Arc::clone(&resource.shard))
 }

@@ -19,7 +19,9 @@ pub(crate) fn prepare(object: &mut Value, old: Option<&Value>, now: Timestamp) {
     let condition = |kind: &str, reason: &str, message: &str| {
         let old = old.and_then(|old| condition_of(old, kind));
         let changed = match old {
-            Some(old) if text(old, &["status"]) == Some("True") => old["lastTransitionTime"].clone(),
+            Some(old) if text(old, &["status"]) == Some("True") => {
+                old["lastTransitionTime"].clone()
+            }
             _ => now.to_string().into(),
         };
         json!({
@@ -32,7 +34,11 @@ pub(crate) fn prepare(object: &mut Value, old: Option<&Value>, now: Timestamp) {
     };
     let conditions = vec![
         condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-        condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
+        condition(
+            "Established",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+        ),
     ];
     let status = json!({
         "acceptedNames": accepted,
@@ -44,9 +50,14 @@ pub(crate) fn prepare(object: &mut Value, old: Option<&Value>, now: Timestamp) {
 
 /// Every version that objects may have been stored in.
 fn stored_versions(object: &Value, old: Option<&Value>) -> Vec<Value> {
-    let kept = old.and_then(|old| field(old, &["status", "storedVersions"])).and_then(Value::as_array);
+    let kept = old
+        .and_then(|old| field(old, &["status", "storedVersions"]))
+        .and_then(Value::as_array);
     let mut versions = kept.cloned().unwrap_or_default();
-    let storage = Definition(object).versions().iter().find(|version| version["storage"] == Value::Bool(true));
+    let storage = Definition(object)
+        .versions()
+        .iter()
+        .find(|version| version["storage"] == Value::Bool(true));
     if let Some(name) = storage.map(|version| version["name"].clone())
         && !versions.contains(&name)
     {
@@ -57,7 +68,9 @@ fn stored_versions(object: &Value, old: Option<&Value>) -> Vec<Value> {
 
 pub(super) fn condition_of<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = field(object, &["status", "conditions"])?.as_array()?;
-    conditions.iter().find(|condition| text(condition, &["type"]) == Some(kind))
+    conditions
+        .iter()
+        .find(|condition| text(condition, &["type"]) == Some(kind))
 }
 
 /// The faults of a definition.
@@ -80,7 +93,10 @@ pub(crate) fn causes(object: &Value) -> Vec<StatusCause> {
         causes.push(cause("FieldValueInvalid", "metadata.name", &why));
     }
     let versions = definition.versions();
-    let stored = versions.iter().filter(|version| version["storage"] == Value::Bool(true)).count();
+    let stored = versions
+        .iter()
+        .filter(|version| version["storage"] == Value::Bool(true))
+        .count();
     if stored != 1 {
         let why = "Invalid value: must have exactly one version marked as storage version";
         causes.push(cause("FieldValueInvalid", "spec.versions", why));
@@ -88,7 +104,11 @@ pub(crate) fn causes(object: &Value) -> Vec<StatusCause> {
     for (at, version) in versions.iter().enumerate() {
         if field(version, &["schema", "openAPIV3Schema"]).is_none() {
             let path = format!("spec.versions[{at}].schema.openAPIV3Schema");
-            causes.push(cause("FieldValueRequired", &path, "Required value: schemas are required"));
+            causes.push(cause(
+                "FieldValueRequired",
+                &path,
+                "Required value: schemas are required",
+            ));
         }
     }
     causes

@@ -13,8 +13,16 @@ pub(super) fn groups(registry: &Registry, core: bool, api_version: &'static str)
         .iter()
         .filter(|group| group.name.is_empty() == core)
         .map(|group| {
-            let metadata = if core { json!({}) } else { json!({"name": group.name}) };
-            let versions: Vec<Value> = group.versions.iter().map(|version| describe(&group.name, version)).collect();
+            let metadata = if core {
+                json!({})
+            } else {
+                json!({"name": group.name})
+            };
+            let versions: Vec<Value> = group
+                .versions
+                .iter()
+                .map(|version| describe(&group.name, version))
+                .collect();
             json!({"metadata": metadata, "versions": versions})
         })
         .collect();
@@ -33,12 +41,20 @@ pub(super) fn groups(registry: &Registry, core: bool, api_version: &'static str)
 }
 
 fn describe(group: &str, version: &Version) -> Value {
-    let resources: Vec<Value> = version.resources.iter().map(|resource| describe_resource(group, resource)).collect();
+    let resources: Vec<Value> = version
+        .resources
+        .iter()
+        .map(|resource| describe_resource(group, resource))
+        .collect();
     json!({"version": version.name, "resources": resources, "freshness": "Current"})
 }
 
 fn describe_resource(group: &str, resource: &Resource) -> Value {
-    let subresources: Vec<Value> = resource.subresources.iter().map(|&sub| describe_subresource(resource, sub)).collect();
+    let subresources: Vec<Value> = resource
+        .subresources
+        .iter()
+        .map(|&sub| describe_subresource(resource, sub))
+        .collect();
     let mut value = json!({
         "resource": resource.api.plural,
         "responseKind": {"group": group, "version": resource.api.version, "kind": resource.api.kind},
@@ -46,7 +62,10 @@ fn describe_resource(group: &str, resource: &Resource) -> Value {
         "singularResource": resource.singular,
         "verbs": verbs(resource),
     });
-    for (name, list) in [("shortNames", &resource.short_names), ("categories", &resource.categories)] {
+    for (name, list) in [
+        ("shortNames", &resource.short_names),
+        ("categories", &resource.categories),
+    ] {
         if !list.is_empty() {
             value[name] = json!(list);
         }

@@ -17,13 +17,19 @@ use crate::server::State;
 const GIT_VERSION: &str = "v1.37.2+evenkeel";
 
 /// Answers a request that is about no resource.
-pub(crate) fn serve(state: &Arc<State>, route: &Route<'_>, request: &Request) -> Result<Reply, Status> {
+pub(crate) fn serve(
+    state: &Arc<State>,
+    route: &Route<'_>,
+    request: &Request,
+) -> Result<Reply, Status> {
     if !matches!(request.method, Method::GET | Method::HEAD) {
         return Err(Status::method_not_allowed());
     }
     let registry = Arc::clone(&state.registry.read());
     match route {
-        Route::CoreVersions | Route::Groups => roots(&registry, matches!(route, Route::CoreVersions), request),
+        Route::CoreVersions | Route::Groups => {
+            roots(&registry, matches!(route, Route::CoreVersions), request)
+        }
         Route::Group(group) => Ok(plain::group(&registry, group)),
         Route::GroupVersion(group, version) => plain::resources(&registry, group, version),
         Route::Resource(_) | Route::Other => other(&registry, request),
@@ -90,10 +96,29 @@ fn go_arch() -> &'static str {
 
 fn index(registry: &Registry) -> Reply {
     let mut paths = vec!["/api".to_owned(), "/api/v1".to_owned(), "/apis".to_owned()];
-    for group in registry.groups().iter().filter(|group| !group.name.is_empty()) {
+    for group in registry
+        .groups()
+        .iter()
+        .filter(|group| !group.name.is_empty())
+    {
         paths.push(format!("/apis/{}", group.name));
-        paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
+        paths.extend(
+            group
+                .versions
+                .iter()
+                .map(|version| format!("/apis/{}/{}", group.name, version.name)),
+        );
     }
-    paths.extend(["/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(
+        [
+            "/healthz",
+            "/livez",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/readyz",
+            "/version",
+        ]
+        .map(str::to_owned),
+    );
     Reply::value(200, &json!({ "paths": paths }))
 }

@@ -65,8 +65,16 @@ pub(super) fn group_version(registry: &Registry, path: &str) -> Result<Reply, St
 }
 
 fn describe(group: &str, resource: &Resource, paths: &mut Map<String, Value>) {
-    let namespace = if resource.namespaced() { "/namespaces/{namespace}" } else { "" };
-    let collection = format!("/{}{namespace}/{}", base(group, &resource.api.version), resource.api.plural);
+    let namespace = if resource.namespaced() {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
+    let collection = format!(
+        "/{}{namespace}/{}",
+        base(group, &resource.api.version),
+        resource.api.plural
+    );
     let object = format!("{collection}/{{name}}");
     paths.insert(
         collection,
@@ -112,12 +120,21 @@ fn operation(resource: &Resource, action: &str, parameters: &[&str]) -> Value {
 }
 
 fn base(group: &str, version: &str) -> String {
-    if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
+    if group.is_empty() {
+        format!("api/{version}")
+    } else {
+        format!("apis/{group}/{version}")
+    }
 }
 
 /// Changes with the resources, so that clients that cache documents fetch a new one.
 fn fingerprint(version: &Version) -> u64 {
     // FNV-1a.
-    let names = version.resources.iter().flat_map(|resource| resource.api.plural.bytes().chain([0]));
-    names.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    let names = version
+        .resources
+        .iter()
+        .flat_map(|resource| resource.api.plural.bytes().chain([0]));
+    names.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }

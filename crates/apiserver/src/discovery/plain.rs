@@ -24,7 +24,10 @@ pub(super) fn groups(registry: &Registry) -> Reply {
         .filter(|group| !group.name.is_empty())
         .map(describe_group)
         .collect();
-    Reply::value(200, &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}))
+    Reply::value(
+        200,
+        &json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}),
+    )
 }
 
 /// `/apis/{group}`
@@ -41,12 +44,19 @@ pub(super) fn group(registry: &Registry, name: &str) -> Reply {
 /// `/api/v1`, `/apis/{group}/{version}`
 pub(super) fn resources(registry: &Registry, group: &str, version: &str) -> Result<Reply, Status> {
     let found = registry.version(group, version).ok_or_else(unknown_path)?;
-    let group_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
     let resources: Vec<Value> = found
         .resources
         .iter()
         .flat_map(|resource| {
-            let subresources = resource.subresources.iter().map(|&sub| describe_subresource(resource, sub));
+            let subresources = resource
+                .subresources
+                .iter()
+                .map(|&sub| describe_subresource(resource, sub));
             std::iter::once(describe(resource)).chain(subresources)
         })
         .collect();
@@ -105,7 +115,16 @@ fn describe_subresource(resource: &Resource, subresource: Subresource) -> Value 
 
 /// The verbs that a resource allows.
 pub(super) fn verbs(resource: &Resource) -> Vec<&'static str> {
-    let all = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+    let all = [
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    ];
     all.into_iter()
         .filter(|verb| *verb != "deletecollection" || resource.rules.deletable_as_collection)
         .collect()
@@ -114,7 +133,11 @@ pub(super) fn verbs(resource: &Resource) -> Vec<&'static str> {
 /// What a subresource takes and answers.
 pub(super) fn kind_of(resource: &Resource, subresource: Subresource) -> (&str, &str, &str) {
     match subresource {
-        Subresource::Status | Subresource::Finalize => (&resource.api.group, &resource.api.version, &resource.api.kind),
+        Subresource::Status | Subresource::Finalize => (
+            &resource.api.group,
+            &resource.api.version,
+            &resource.api.kind,
+        ),
         Subresource::Scale => ("autoscaling", "v1", "Scale"),
         Subresource::Binding => ("", "v1", "Binding"),
         Subresource::Eviction => ("policy", "v1", "Eviction"),

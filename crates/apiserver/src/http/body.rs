@@ -34,7 +34,9 @@ impl Body {
         Self(Inner::Whole(bytes.into()))
     }
 
-    pub(crate) fn endless(stream: impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static) -> Self {
+    pub(crate) fn endless(
+        stream: impl Stream<Item = Result<Bytes, BodyError>> + Send + 'static,
+    ) -> Self {
         Self(Inner::Endless(Box::pin(stream)))
     }
 
@@ -64,7 +66,9 @@ impl http_body::Body for Body {
         match &mut self.0 {
             Inner::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Inner::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Inner::Stream(stream) | Inner::Endless(stream) => stream.as_mut().poll_next(cx).map_ok(Frame::data),
+            Inner::Stream(stream) | Inner::Endless(stream) => {
+                stream.as_mut().poll_next(cx).map_ok(Frame::data)
+            }
         }
     }
 

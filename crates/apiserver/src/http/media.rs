@@ -39,7 +39,9 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Projection, Status> {
         match (range.kind, range.version) {
             (None, _) => Some(Projection::Object),
             (Some("Table"), Some("v1")) if meta => Some(Projection::Table { version: "v1" }),
-            (Some("Table"), Some("v1beta1")) if meta => Some(Projection::Table { version: "v1beta1" }),
+            (Some("Table"), Some("v1beta1")) if meta => {
+                Some(Projection::Table { version: "v1beta1" })
+            }
             (Some("PartialObjectMetadata" | "PartialObjectMetadataList"), Some("v1")) if meta => {
                 Some(Projection::Metadata)
             }
@@ -50,13 +52,17 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Projection, Status> {
 
 /// Which discovery the client knows.
 pub(crate) fn discovery_version(headers: &HeaderMap) -> Result<Discovery, Status> {
-    negotiate(headers, Discovery::Plain, |range| match (range.kind, range.group, range.version) {
-        (None, ..) => Some(Discovery::Plain),
-        (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => Some(Discovery::Aggregated("v2")),
-        (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2beta1")) => {
-            Some(Discovery::Aggregated("v2beta1"))
+    negotiate(headers, Discovery::Plain, |range| {
+        match (range.kind, range.group, range.version) {
+            (None, ..) => Some(Discovery::Plain),
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => {
+                Some(Discovery::Aggregated("v2"))
+            }
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2beta1")) => {
+                Some(Discovery::Aggregated("v2beta1"))
+            }
+            _ => None,
         }
-        _ => None,
     })
 }
 
@@ -73,9 +79,19 @@ struct Range<'a> {
     version: Option<&'a str>,
 }
 
-fn negotiate<T>(headers: &HeaderMap, default: T, serve: impl Fn(&Range<'_>) -> Option<T>) -> Result<T, Status> {
-    let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let mut ranges: Vec<Range<'_>> = values.flat_map(|value| value.split(',')).map(Range::parse).collect();
+fn negotiate<T>(
+    headers: &HeaderMap,
+    default: T,
+    serve: impl Fn(&Range<'_>) -> Option<T>,
+) -> Result<T, Status> {
+    let values = headers
+        .get_all(ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let mut ranges: Vec<Range<'_>> = values
+        .flat_map(|value| value.split(','))
+        .map(Range::parse)
+        .collect();
     if ranges.is_empty() {
         return Ok(default);
     }
@@ -85,7 +101,13 @@ fn negotiate<T>(headers: &HeaderMap, default: T, serve: impl Fn(&Range<'_>) -> O
         .iter()
         .filter(|range| range.json)
         .find_map(serve)
-        .ok_or_else(|| Status::failure(406, Reason::NotAcceptable, "only the following media types are accepted: application/json"))
+        .ok_or_else(|| {
+            Status::failure(
+                406,
+                Reason::NotAcceptable,
+                "only the following media types are accepted: application/json",
+            )
+        })
 }
 
 impl<'a> Range<'a> {

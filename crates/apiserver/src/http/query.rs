@@ -56,16 +56,19 @@ impl Query {
         let Some(value) = self.text(name) else {
             return Ok(None);
         };
-        let number = value
-            .parse()
-            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing \"{value}\": invalid syntax")))?;
+        let number = value.parse().map_err(|_| {
+            Status::bad_request(format!(
+                "strconv.ParseInt: parsing \"{value}\": invalid syntax"
+            ))
+        })?;
         Ok(Some(number))
     }
 }
 
 /// Undoes percent-encoding, and `+` for a space where forms use it.
 pub(crate) fn unescape(text: &str, form: bool) -> Cow<'_, str> {
-    if !text.contains('%') && !(form && text.contains('+')) {
+    let escaped = text.contains('%') || (form && text.contains('+'));
+    if !escaped {
         return Cow::Borrowed(text);
     }
     let bytes = text.as_bytes();

@@ -68,10 +68,18 @@ impl Reply {
         let (media, body) = match self.content {
             Content::Json(data) => (json, Body::whole(data)),
             Content::Stream(body) => (json, body),
-            Content::Text(text) => (HeaderValue::from_static("text/plain; charset=utf-8"), Body::whole(text)),
+            Content::Text(text) => (
+                HeaderValue::from_static("text/plain; charset=utf-8"),
+                Body::whole(text),
+            ),
             Content::Discovery(version, data) => {
-                let media = format!("application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList");
-                (HeaderValue::from_str(&media).unwrap_or(json), Body::whole(data))
+                let media = format!(
+                    "application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"
+                );
+                (
+                    HeaderValue::from_str(&media).unwrap_or(json),
+                    Body::whole(data),
+                )
             }
         };
         let mut response = Response::new(body);

@@ -37,7 +37,6 @@ pub(crate) struct Request {
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    pub(crate) identity: Identity,
 }
 
 impl Request {
@@ -69,14 +68,21 @@ impl Request {
     /// Whether to change nothing. Only `All` is known. `options_kind` is the kind of the
     /// options in the query, for the answer to bad ones.
     pub(crate) fn dry_run(&self, options_kind: &str) -> Result<bool, Status> {
-        let values: Vec<&str> = self.query.all("dryRun").filter(|value| !value.is_empty()).collect();
+        let values: Vec<&str> = self
+            .query
+            .all("dryRun")
+            .filter(|value| !value.is_empty())
+            .collect();
         if values.iter().all(|value| *value == "All") {
             return Ok(!values.is_empty());
         }
         let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", options_kind);
         let cause = StatusCause {
             reason: "FieldValueNotSupported".into(),
-            message: format!("Unsupported value: {}: supported values: \"All\"", serde_json::json!(values)),
+            message: format!(
+                "Unsupported value: {}: supported values: \"All\"",
+                serde_json::json!(values)
+            ),
             field: "dryRun".into(),
         };
         Err(Status::invalid(&kind, "", vec![cause]))
@@ -230,7 +236,9 @@ fn parse_selector<S: std::str::FromStr<Err: std::fmt::Display> + Default>(
 
 /// Lists and watches differ in whose fault it is.
 fn bad_version(text: &str, query: &Query) -> Status {
-    let why = format!("resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax");
+    let why = format!(
+        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+    );
     match query.flag("watch") {
         Some(true) => Status::failure(500, Reason::Unknown, why),
         _ => Status::bad_request(format!("invalid resource version: {why}")),

@@ -48,10 +48,18 @@ pub(super) async fn run(
     }
     drop(socket);
     // What has not drained by then is closed with the set.
-    let _ = tokio::time::timeout(DRAIN, async { while connections.join_next().await.is_some() {} }).await;
+    let _ = tokio::time::timeout(DRAIN, async {
+        while connections.join_next().await.is_some() {}
+    })
+    .await;
 }
 
-async fn connection(server: Server, stream: TcpStream, acceptor: Option<TlsAcceptor>, stop: watch::Receiver<bool>) {
+async fn connection(
+    server: Server,
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    stop: watch::Receiver<bool>,
+) {
     // Answers are written whole; waiting to fill packets would only delay watch events.
     let _ = stream.set_nodelay(true);
     match acceptor {
@@ -98,7 +106,10 @@ async fn answer(
 ) -> http::Response<Body> {
     let state = server.state();
     let identity = if authenticates && !is_probe(request.uri().path()) {
-        match state.tokens.authenticate(request.headers(), state.clock.now()) {
+        match state
+            .tokens
+            .authenticate(request.headers(), state.clock.now())
+        {
             Ok(identity) => identity,
             Err(status) => return error_response(&status),
         }
@@ -107,9 +118,7 @@ async fn answer(
     };
     let response = server.handle(request, identity).await;
     // A watch would hold the shutdown up: it ends with it.
-    response.map(|body| {
-        body.until(async move { stopping(&mut stop).await })
-    })
+    response.map(|body| body.until(async move { stopping(&mut stop).await }))
 }
 
 async fn stopping(stop: &mut watch::Receiver<bool>) {

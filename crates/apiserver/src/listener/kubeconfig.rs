@@ -8,7 +8,10 @@ pub(super) fn render(url: &str, ca_pem: Option<&str>, token: Option<&str>) -> St
     let authority = ca_pem.map_or_else(String::new, |pem| {
         format!("    certificate-authority-data: {}\n", STANDARD.encode(pem))
     });
-    let user = token.map_or_else(|| " {}\n".to_owned(), |token| format!("\n    token: {token}\n"));
+    let user = token.map_or_else(
+        || " {}\n".to_owned(),
+        |token| format!("\n    token: {token}\n"),
+    );
     format!(
         "apiVersion: v1\n\
          kind: Config\n\
@@ -37,11 +40,18 @@ mod tests {
     fn a_kubeconfig_is_yaml_with_one_context() {
         let text = render("https://127.0.0.1:6443", Some("PEM"), Some("secret"));
         let config: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
-        assert_eq!(config["clusters"][0]["cluster"]["server"], "https://127.0.0.1:6443");
-        assert_eq!(config["clusters"][0]["cluster"]["certificate-authority-data"], "UEVN");
+        assert_eq!(
+            config["clusters"][0]["cluster"]["server"],
+            "https://127.0.0.1:6443"
+        );
+        assert_eq!(
+            config["clusters"][0]["cluster"]["certificate-authority-data"],
+            "UEVN"
+        );
         assert_eq!(config["users"][0]["user"]["token"], "secret");
         assert_eq!(config["current-context"], config["contexts"][0]["name"]);
-        let plain: serde_json::Value = serde_saphyr::from_str(&render("http://x", None, None)).unwrap();
+        let plain: serde_json::Value =
+            serde_saphyr::from_str(&render("http://x", None, None)).unwrap();
         assert!(plain["clusters"][0]["cluster"]["certificate-authority-data"].is_null());
     }
 }

@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 
 use crate::http::Identity;
 use crate::server::Server;
-pub(crate) use tls::secret;
 use tls::Authority;
+pub(crate) use tls::secret;
 
 /// A listening server. Dropping it closes the socket and every connection at once;
 /// [`Listener::shutdown`] lets requests under way finish.
@@ -53,10 +53,14 @@ impl Server {
     ///
     /// When the address cannot be bound or the certificate cannot be made.
     pub async fn listen(&self, address: impl ToSocketAddrs) -> Result<Listener, ListenError> {
-        let socket = TcpListener::bind(address).await.map_err(ListenError::Bind)?;
+        let socket = TcpListener::bind(address)
+            .await
+            .map_err(ListenError::Bind)?;
         let address = socket.local_addr().map_err(ListenError::Bind)?;
         let authority = Authority::generate().map_err(ListenError::Certificate)?;
-        let acceptor = authority.acceptor(address.ip()).map_err(ListenError::Certificate)?;
+        let acceptor = authority
+            .acceptor(address.ip())
+            .map_err(ListenError::Certificate)?;
         let token = tls::secret().map_err(ListenError::Certificate)?;
         self.tokens().add(token.as_str(), Identity::admin(), None);
         let credentials = Credentials {
@@ -72,8 +76,13 @@ impl Server {
     /// # Errors
     ///
     /// When the address cannot be bound.
-    pub async fn listen_insecurely(&self, address: impl ToSocketAddrs) -> Result<Listener, ListenError> {
-        let socket = TcpListener::bind(address).await.map_err(ListenError::Bind)?;
+    pub async fn listen_insecurely(
+        &self,
+        address: impl ToSocketAddrs,
+    ) -> Result<Listener, ListenError> {
+        let socket = TcpListener::bind(address)
+            .await
+            .map_err(ListenError::Bind)?;
         let address = socket.local_addr().map_err(ListenError::Bind)?;
         Ok(self.serve(socket, address, None, None))
     }
@@ -106,7 +115,11 @@ impl Listener {
     /// Where clients find the server. A wildcard address is reached over loopback.
     #[must_use]
     pub fn url(&self) -> String {
-        let scheme = if self.credentials.is_some() { "https" } else { "http" };
+        let scheme = if self.credentials.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         let host = match self.address.ip() {
             ip if !ip.is_unspecified() => SocketAddr::new(ip, self.address.port()).to_string(),
             _ => format!("127.0.0.1:{}", self.address.port()),
@@ -117,13 +130,17 @@ impl Listener {
     /// The generated administrator's token; `None` without TLS.
     #[must_use]
     pub fn token(&self) -> Option<&str> {
-        self.credentials.as_ref().map(|credentials| credentials.token.as_str())
+        self.credentials
+            .as_ref()
+            .map(|credentials| credentials.token.as_str())
     }
 
     /// The authority that signed the serving certificate; `None` without TLS.
     #[must_use]
     pub fn ca_pem(&self) -> Option<&str> {
-        self.credentials.as_ref().map(|credentials| credentials.ca_pem.as_str())
+        self.credentials
+            .as_ref()
+            .map(|credentials| credentials.ca_pem.as_str())
     }
 
     /// A kubeconfig for the administrator. It holds the token: keep it private.

@@ -4,8 +4,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa,
+    KeyPair, KeyUsagePurpose, SanType,
 };
 use rustls::ServerConfig;
 use rustls::crypto::{CryptoProvider, ring};
@@ -31,9 +31,14 @@ pub(super) struct Authority {
 impl Authority {
     pub(super) fn generate() -> Result<Self, Error> {
         let mut params = CertificateParams::default();
-        params.distinguished_name.push(DnType::CommonName, "evenkeel-ca");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "evenkeel-ca");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
         let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
         Ok(Self { issuer })
     }
@@ -45,10 +50,18 @@ impl Authority {
     /// Accepts TLS under a new certificate for `address`, HTTP/2 first.
     pub(super) fn acceptor(&self, address: IpAddr) -> Result<TlsAcceptor, Error> {
         let mut params = CertificateParams::new(NAMES.map(str::to_owned).to_vec())?;
-        params.distinguished_name.push(DnType::CommonName, "evenkeel-apiserver");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "evenkeel-apiserver");
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-        let loopback = [IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])];
-        for ip in loopback.into_iter().chain(Some(address).filter(|ip| !loopback.contains(ip))) {
+        let loopback = [
+            IpAddr::from([127, 0, 0, 1]),
+            IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+        ];
+        for ip in loopback
+            .into_iter()
+            .chain(Some(address).filter(|ip| !loopback.contains(ip)))
+        {
             params.subject_alt_names.push(SanType::IpAddress(ip));
         }
         let key = KeyPair::generate()?;

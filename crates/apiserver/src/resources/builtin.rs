@@ -143,7 +143,8 @@ impl Row {
 
     /// The row as a served resource over `shard`.
     pub(crate) fn resource(&self, shard: Arc<Shard>) -> Resource {
-        let api = ApiResource::new_static(self.group, self.version, self.kind, self.plural, self.scope);
+        let api =
+            ApiResource::new_static(self.group, self.version, self.kind, self.plural, self.scope);
         let kind = api.group_version_kind();
         let schema = Schemas::builtin().kind(&kind).cloned();
         Resource {
@@ -158,7 +159,11 @@ impl Row {
             subresources: Cow::Borrowed(self.subresources),
             fields: Cow::Borrowed(self.fields),
             custom: false,
-            view: if self.group == "events.k8s.io" { View::NewEvents } else { View::Own },
+            view: if self.group == "events.k8s.io" {
+                View::NewEvents
+            } else {
+                View::Own
+            },
             columns: None,
             deprecation: self.deprecation,
             scale: ScalePaths::default(),
@@ -227,7 +232,8 @@ pub(crate) const BUILTIN: &[Row] = &[
     namespaced("", "v1", "ConfigMap", "configmaps").short(names!["cm"]),
     namespaced("", "v1", "Endpoints", "endpoints")
         .short(names!["ep"])
-        .upsert().deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        .upsert()
+        .deprecated("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
     namespaced("", "v1", "Event", "events")
         .short(names!["ev"])
         .upsert()
@@ -247,10 +253,12 @@ pub(crate) const BUILTIN: &[Row] = &[
         .fields(NODE_FIELDS),
     namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
         .short(names!["pvc"])
-        .sub(STATUS).answers_object(),
+        .sub(STATUS)
+        .answers_object(),
     cluster("", "v1", "PersistentVolume", "persistentvolumes")
         .short(names!["pv"])
-        .sub(STATUS).answers_object(),
+        .sub(STATUS)
+        .answers_object(),
     namespaced("", "v1", "Pod", "pods")
         .short(names!["po"])
         .all()
@@ -323,7 +331,8 @@ pub(crate) const BUILTIN: &[Row] = &[
     )
     .short(names!["hpa"])
     .all()
-    .sub(STATUS).generation(),
+    .sub(STATUS)
+    .generation(),
     namespaced("batch", "v1", "CronJob", "cronjobs")
         .short(names!["cj"])
         .all()

@@ -103,7 +103,11 @@ impl Resource {
 
     /// How objects of a type begin.
     pub(crate) fn head(api: &ApiResource) -> String {
-        format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", api.kind, api.api_version())
+        format!(
+            "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",",
+            api.kind,
+            api.api_version()
+        )
     }
 
     pub(crate) fn has(&self, subresource: Subresource) -> bool {

@@ -120,6 +120,9 @@ mod tests {
     fn versions_sort_by_maturity() {
         let mut versions = ["v1alpha1", "foo", "v2", "v1beta2", "v1", "v1beta1", "v10"];
         versions.sort_by_key(|version| Reverse(priority(version)));
-        assert_eq!(versions, ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]);
+        assert_eq!(
+            versions,
+            ["v10", "v2", "v1", "v1beta2", "v1beta1", "v1alpha1", "foo"]
+        );
     }
 }

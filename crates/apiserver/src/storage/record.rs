@@ -17,14 +17,17 @@ pub(crate) struct Draft {
     fields: Box<[Box<str>]>,
 }
 
+/// Start and end of a part.
+type Span = (u32, u32);
+
 /// Where the parts of an encoded object are.
 #[derive(Debug, Clone, Copy)]
 struct Layout {
     /// Behind `{"kind":..,"apiVersion":..,`: the rest of the object.
     body: u32,
-    metadata: (u32, u32),
+    metadata: Span,
     /// The digits of the resource version, without their quotes.
-    version: (u32, u32),
+    version: Span,
 }
 
 /// One revision of an object.
@@ -57,7 +60,9 @@ impl Draft {
         out.extend_from_slice(b",\"apiVersion\":");
         match api_version {
             Some(api_version) => serde_json::to_writer(&mut out, api_version)?,
-            None => serde_json::to_writer(&mut out, object.get("apiVersion").unwrap_or(&Value::Null))?,
+            None => {
+                serde_json::to_writer(&mut out, object.get("apiVersion").unwrap_or(&Value::Null))?
+            }
         }
         out.push(b',');
         let body = offset(&out);
@@ -182,7 +187,7 @@ impl Record {
 fn write_metadata(
     out: &mut Vec<u8>,
     metadata: &Map<String, Value>,
-) -> Result<((u32, u32), (u32, u32)), serde_json::Error> {
+) -> Result<(Span, Span), serde_json::Error> {
     let start = offset(out);
     out.extend_from_slice(b"{\"resourceVersion\":\"");
     let version = offset(out);
@@ -228,10 +233,10 @@ fn offset(out: &[u8]) -> u32 {
     u32::try_from(out.len()).unwrap_or(u32::MAX)
 }
 
-fn to_usize((start, end): (u32, u32)) -> (usize, usize) {
+fn to_usize((start, end): Span) -> (usize, usize) {
     (start as usize, end as usize)
 }
 
-fn to_range((start, end): (u32, u32)) -> Range<usize> {
+fn to_range((start, end): Span) -> Range<usize> {
     start as usize..end as usize
 }

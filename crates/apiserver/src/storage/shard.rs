@@ -154,7 +154,9 @@ impl Shard {
     pub(crate) fn snapshot(&self, range: &KeyRange) -> Vec<(Key, Arc<Record>)> {
         let state = self.state.read();
         let objects = state.objects.range::<Key, _>(range.bounds(None));
-        objects.map(|(key, record)| (Arc::clone(key), Arc::clone(record))).collect()
+        objects
+            .map(|(key, record)| (Arc::clone(key), Arc::clone(record)))
+            .collect()
     }
 
     /// At most `limit` changes behind `revision`, and the revision up to which they are

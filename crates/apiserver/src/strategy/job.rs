@@ -10,7 +10,11 @@ pub(super) fn prepare_create(job: &mut Value) {
     if manual {
         return;
     }
-    let part = |name: &str| text(job, &["metadata", name]).unwrap_or_default().to_owned();
+    let part = |name: &str| {
+        text(job, &["metadata", name])
+            .unwrap_or_default()
+            .to_owned()
+    };
     let (uid, name) = (part("uid"), part("name"));
     let spec = entry(as_map(job), "spec");
     let labels = entry(entry(entry(spec, "template"), "metadata"), "labels");

@@ -61,16 +61,22 @@ pub(crate) fn prepare_update(
         ("", "services", None) => state.allocator.carry_over(&resource.shard, live, new),
         _ => {}
     }
-    let counts = resource.rules.counts_generation && matches!(subresource, None | Some(Subresource::Scale));
+    let counts =
+        resource.rules.counts_generation && matches!(subresource, None | Some(Subresource::Scale));
     if counts && desired_state_changed(resource, live, new) {
         let metadata = metadata_mut(new);
-        let generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or(0);
+        let generation = metadata
+            .get("generation")
+            .and_then(Value::as_i64)
+            .unwrap_or(0);
         metadata.insert("generation".into(), (generation + 1).into());
     }
 }
 
 fn keep_all_but_status(resource: &Resource, live: &Value, new: &mut Value) {
-    let (Some(live), new) = (live.as_object(), as_map(new)) else { return };
+    let (Some(live), new) = (live.as_object(), as_map(new)) else {
+        return;
+    };
     let status = new.remove("status");
     let metadata = new.remove("metadata");
     *new = live.clone();
@@ -80,7 +86,9 @@ fn keep_all_but_status(resource: &Resource, live: &Value, new: &mut Value) {
     };
     // A custom object's metadata does not go through its status endpoint, but for its
     // managers; that of a built-in one does, but for a few fields.
-    let Some(Value::Object(mut metadata)) = metadata else { return };
+    let Some(Value::Object(mut metadata)) = metadata else {
+        return;
+    };
     let old = live.get("metadata").and_then(Value::as_object);
     if resource.custom {
         let managers = metadata.remove("managedFields");

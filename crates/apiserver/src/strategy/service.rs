@@ -47,7 +47,8 @@ impl Allocator {
         let address = spec.get("clusterIP").cloned().unwrap_or_default();
         spec.entry("clusterIPs").or_insert_with(|| json!([address]));
         spec.entry("ipFamilies").or_insert_with(|| json!(["IPv4"]));
-        spec.entry("ipFamilyPolicy").or_insert_with(|| json!("SingleStack"));
+        spec.entry("ipFamilyPolicy")
+            .or_insert_with(|| json!("SingleStack"));
         let balanced = spec.get("allocateLoadBalancerNodePorts") != Some(&Value::Bool(false));
         if kind == "NodePort" || (kind == "LoadBalancer" && balanced) {
             for port in ports(spec) {
@@ -61,7 +62,9 @@ impl Allocator {
     /// Keeps what was allocated before where an update leaves it out, and takes back what
     /// the new type does not use.
     pub(super) fn carry_over(&self, services: &Shard, live: &Value, new: &mut Value) {
-        let Some(old) = live.get("spec").and_then(Value::as_object) else { return };
+        let Some(old) = live.get("spec").and_then(Value::as_object) else {
+            return;
+        };
         let spec = entry(as_map(new), "spec");
         let (old_kind, kind) = (text(old, "type"), text(spec, "type").to_owned());
         if kind != "ExternalName" && old_kind != "ExternalName" {
@@ -76,7 +79,9 @@ impl Allocator {
             let before = old_ports.into_iter().flatten().find(|old| {
                 old.get("port") == port.get("port") && old.get("protocol") == port.get("protocol")
             });
-            let Some(node_port) = before.and_then(|old| old.get("nodePort")) else { continue };
+            let Some(node_port) = before.and_then(|old| old.get("nodePort")) else {
+                continue;
+            };
             match kind.as_str() {
                 "NodePort" | "LoadBalancer" => {
                     port.entry("nodePort").or_insert_with(|| node_port.clone());
@@ -101,14 +106,18 @@ fn text<'a>(spec: &'a Map<String, Value>, name: &str) -> &'a str {
 }
 
 fn is_open(spec: &Map<String, Value>, name: &str) -> bool {
-    spec.get(name).is_none_or(|value| value.is_null() || value.as_str() == Some(""))
+    spec.get(name)
+        .is_none_or(|value| value.is_null() || value.as_str() == Some(""))
 }
 
 /// `spec.clusterIP` is the first selectable field of a service.
 fn is_taken(services: &Shard, address: &str) -> bool {
     let mut taken = false;
     let visited = services.scan(&KeyRange::All, None, None, |_, record| {
-        taken = record.fields().first().is_some_and(|used| **used == *address);
+        taken = record
+            .fields()
+            .first()
+            .is_some_and(|used| **used == *address);
         !taken
     });
     taken && visited.is_ok()

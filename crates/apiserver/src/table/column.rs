@@ -109,13 +109,18 @@ pub(super) fn age() -> Column {
 pub(super) fn created_at() -> Column {
     Column {
         kind: "date".into(),
-        ..string("Created At", |object, _| object["metadata"]["creationTimestamp"].clone())
+        ..string("Created At", |object, _| {
+            object["metadata"]["creationTimestamp"].clone()
+        })
     }
 }
 
 /// A text field, `<none>` when it is absent or empty.
 pub(super) fn text_or_none(object: &Value, path: &[&str]) -> Value {
-    text(object, path).filter(|text| !text.is_empty()).unwrap_or("<none>").into()
+    text(object, path)
+        .filter(|text| !text.is_empty())
+        .unwrap_or("<none>")
+        .into()
 }
 
 /// An integer field, 0 when it is absent.
@@ -124,12 +129,19 @@ pub(super) fn count(object: &Value, path: &[&str]) -> i64 {
 }
 
 pub(super) fn list<'a>(object: &'a Value, path: &[&str]) -> &'a [Value] {
-    field(object, path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    field(object, path)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 /// How many entries the maps at these paths have together.
 pub(super) fn entries(object: &Value, paths: &[&str]) -> Value {
-    let entries = |name: &&str| object.get(*name).and_then(Value::as_object).map_or(0, serde_json::Map::len);
+    let entries = |name: &&str| {
+        object
+            .get(*name)
+            .and_then(Value::as_object)
+            .map_or(0, serde_json::Map::len)
+    };
     paths.iter().map(entries).sum::<usize>().into()
 }
 
@@ -141,20 +153,33 @@ pub(super) fn pairs(map: Option<&Value>) -> String {
         .flatten()
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
         .collect();
-    if pairs.is_empty() { "<none>".to_owned() } else { pairs.join(",") }
+    if pairs.is_empty() {
+        "<none>".to_owned()
+    } else {
+        pairs.join(",")
+    }
 }
 
 /// A label selector as text.
 pub(super) fn selector(selector: Option<&Value>) -> Value {
     let labels = selector.and_then(|selector| selector.get("matchLabels"));
-    let expressions = selector.and_then(|selector| selector.get("matchExpressions")).and_then(Value::as_array);
+    let expressions = selector
+        .and_then(|selector| selector.get("matchExpressions"))
+        .and_then(Value::as_array);
     let mut parts: Vec<String> = Vec::new();
-    if labels.and_then(Value::as_object).is_some_and(|labels| !labels.is_empty()) {
+    if labels
+        .and_then(Value::as_object)
+        .is_some_and(|labels| !labels.is_empty())
+    {
         parts.push(pairs(labels));
     }
     for expression in expressions.into_iter().flatten() {
         let key = text(expression, &["key"]).unwrap_or_default();
-        let values = list(expression, &["values"]).iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",");
+        let values = list(expression, &["values"])
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(",");
         parts.push(match text(expression, &["operator"]) {
             Some("In") => format!("{key} in ({values})"),
             Some("NotIn") => format!("{key} notin ({values})"),
@@ -162,12 +187,19 @@ pub(super) fn selector(selector: Option<&Value>) -> Value {
             _ => key.to_owned(),
         });
     }
-    if parts.is_empty() { "<none>".into() } else { parts.join(",").into() }
+    if parts.is_empty() {
+        "<none>".into()
+    } else {
+        parts.join(",").into()
+    }
 }
 
 /// The names or images of the containers of a pod template.
 pub(super) fn containers(spec: Option<&Value>, what: &str) -> Value {
     let containers = spec.map_or(&[][..], |spec| list(spec, &["containers"]));
-    let all: Vec<&str> = containers.iter().filter_map(|container| text(container, &[what])).collect();
+    let all: Vec<&str> = containers
+        .iter()
+        .filter_map(|container| text(container, &[what]))
+        .collect();
     all.join(",").into()
 }

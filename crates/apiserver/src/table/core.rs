@@ -9,9 +9,17 @@ use crate::object::{field, text};
 
 pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
     Some(match (group, plural) {
-        ("", "namespaces") => vec![name(), string("Status", |it, _| it["status"]["phase"].clone()), age()],
+        ("", "namespaces") => vec![
+            name(),
+            string("Status", |it, _| it["status"]["phase"].clone()),
+            age(),
+        ],
         ("", "nodes") => nodes(),
-        ("", "configmaps") => vec![name(), string("Data", |it, _| entries(it, &["data", "binaryData"])), age()],
+        ("", "configmaps") => vec![
+            name(),
+            string("Data", |it, _| entries(it, &["data", "binaryData"])),
+            age(),
+        ],
         ("", "secrets") => vec![
             name(),
             string("Type", |it, _| text_or_none(it, &["type"])),
@@ -21,39 +29,81 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
         ("" | "events.k8s.io", "events") => events(),
         ("coordination.k8s.io", "leases") => vec![
             name(),
-            string("Holder", |it, _| text(it, &["spec", "holderIdentity"]).unwrap_or_default().into()),
+            string("Holder", |it, _| {
+                text(it, &["spec", "holderIdentity"])
+                    .unwrap_or_default()
+                    .into()
+            }),
             age(),
         ],
         ("", "persistentvolumeclaims") => vec![
             name(),
-            string("Status", |it, _| match field(it, &["metadata", "deletionTimestamp"]) {
-                Some(_) => "Terminating".into(),
-                None => text(it, &["status", "phase"]).unwrap_or_default().into(),
+            string("Status", |it, _| {
+                match field(it, &["metadata", "deletionTimestamp"]) {
+                    Some(_) => "Terminating".into(),
+                    None => text(it, &["status", "phase"]).unwrap_or_default().into(),
+                }
             }),
-            string("Volume", |it, _| text(it, &["spec", "volumeName"]).unwrap_or_default().into()),
-            string("Capacity", |it, _| text(it, &["status", "capacity", "storage"]).unwrap_or_default().into()),
-            string("Access Modes", |it, _| access_modes(it, &["status", "accessModes"]).into()),
-            string("StorageClass", |it, _| text(it, &["spec", "storageClassName"]).unwrap_or_default().into()),
-            string("VolumeAttributesClass", |it, _| unset(it, &["spec", "volumeAttributesClassName"])),
+            string("Volume", |it, _| {
+                text(it, &["spec", "volumeName"]).unwrap_or_default().into()
+            }),
+            string("Capacity", |it, _| {
+                text(it, &["status", "capacity", "storage"])
+                    .unwrap_or_default()
+                    .into()
+            }),
+            string("Access Modes", |it, _| {
+                access_modes(it, &["status", "accessModes"]).into()
+            }),
+            string("StorageClass", |it, _| {
+                text(it, &["spec", "storageClassName"])
+                    .unwrap_or_default()
+                    .into()
+            }),
+            string("VolumeAttributesClass", |it, _| {
+                unset(it, &["spec", "volumeAttributesClassName"])
+            }),
             age(),
             wide("VolumeMode", |it, _| unset(it, &["spec", "volumeMode"])),
         ],
         ("", "persistentvolumes") => vec![
             name(),
-            string("Capacity", |it, _| text(it, &["spec", "capacity", "storage"]).unwrap_or_default().into()),
-            string("Access Modes", |it, _| access_modes(it, &["spec", "accessModes"]).into()),
-            string("Reclaim Policy", |it, _| text(it, &["spec", "persistentVolumeReclaimPolicy"]).unwrap_or_default().into()),
-            string("Status", |it, _| match field(it, &["metadata", "deletionTimestamp"]) {
-                Some(_) => "Terminating".into(),
-                None => text(it, &["status", "phase"]).unwrap_or_default().into(),
+            string("Capacity", |it, _| {
+                text(it, &["spec", "capacity", "storage"])
+                    .unwrap_or_default()
+                    .into()
+            }),
+            string("Access Modes", |it, _| {
+                access_modes(it, &["spec", "accessModes"]).into()
+            }),
+            string("Reclaim Policy", |it, _| {
+                text(it, &["spec", "persistentVolumeReclaimPolicy"])
+                    .unwrap_or_default()
+                    .into()
+            }),
+            string("Status", |it, _| {
+                match field(it, &["metadata", "deletionTimestamp"]) {
+                    Some(_) => "Terminating".into(),
+                    None => text(it, &["status", "phase"]).unwrap_or_default().into(),
+                }
             }),
             string("Claim", |it, _| {
                 let part = |name: &str| text(it, &["spec", "claimRef", name]);
-                part("name").map_or(Value::from(""), |name| format!("{}/{name}", part("namespace").unwrap_or_default()).into())
+                part("name").map_or(Value::from(""), |name| {
+                    format!("{}/{name}", part("namespace").unwrap_or_default()).into()
+                })
             }),
-            string("StorageClass", |it, _| text(it, &["spec", "storageClassName"]).unwrap_or_default().into()),
-            string("VolumeAttributesClass", |it, _| unset(it, &["spec", "volumeAttributesClassName"])),
-            string("Reason", |it, _| text(it, &["status", "reason"]).unwrap_or_default().into()),
+            string("StorageClass", |it, _| {
+                text(it, &["spec", "storageClassName"])
+                    .unwrap_or_default()
+                    .into()
+            }),
+            string("VolumeAttributesClass", |it, _| {
+                unset(it, &["spec", "volumeAttributesClassName"])
+            }),
+            string("Reason", |it, _| {
+                text(it, &["status", "reason"]).unwrap_or_default().into()
+            }),
             age(),
             wide("VolumeMode", |it, _| unset(it, &["spec", "volumeMode"])),
         ],
@@ -61,11 +111,19 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
         ("apiextensions.k8s.io", "customresourcedefinitions") => vec![name(), created_at()],
         ("storage.k8s.io", "storageclasses") => vec![
             name(),
-            string("Provisioner", |it, _| text(it, &["provisioner"]).unwrap_or_default().into()),
-            string("ReclaimPolicy", |it, _| text(it, &["reclaimPolicy"]).unwrap_or("Delete").into()),
-            string("VolumeBindingMode", |it, _| unset(it, &["volumeBindingMode"])),
+            string("Provisioner", |it, _| {
+                text(it, &["provisioner"]).unwrap_or_default().into()
+            }),
+            string("ReclaimPolicy", |it, _| {
+                text(it, &["reclaimPolicy"]).unwrap_or("Delete").into()
+            }),
+            string("VolumeBindingMode", |it, _| {
+                unset(it, &["volumeBindingMode"])
+            }),
             string("AllowVolumeExpansion", |it, _| {
-                let allowed = field(it, &["allowVolumeExpansion"]).and_then(Value::as_bool).unwrap_or(false);
+                let allowed = field(it, &["allowVolumeExpansion"])
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false);
                 allowed.to_string().into()
             }),
             age(),
@@ -80,12 +138,18 @@ fn nodes() -> Vec<Column> {
         string("Status", |it, _| node_status(it).into()),
         string("Roles", |it, _| node_roles(it).into()),
         age(),
-        string("Version", |it, _| text(it, &["status", "nodeInfo", "kubeletVersion"]).unwrap_or_default().into()),
+        string("Version", |it, _| {
+            text(it, &["status", "nodeInfo", "kubeletVersion"])
+                .unwrap_or_default()
+                .into()
+        }),
         wide("Internal-IP", |it, _| node_address(it, "InternalIP")),
         wide("External-IP", |it, _| node_address(it, "ExternalIP")),
         wide("OS-Image", |it, _| node_info(it, "osImage")),
         wide("Kernel-Version", |it, _| node_info(it, "kernelVersion")),
-        wide("Container-Runtime", |it, _| node_info(it, "containerRuntimeVersion")),
+        wide("Container-Runtime", |it, _| {
+            node_info(it, "containerRuntimeVersion")
+        }),
     ]
 }
 
@@ -110,13 +174,19 @@ fn node_roles(node: &Value) -> String {
     let roles: Vec<&str> = labels
         .into_iter()
         .flatten()
-        .filter_map(|(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
-            Some(role) if !role.is_empty() => Some(role),
-            _ if key == "kubernetes.io/role" => value.as_str(),
-            _ => None,
-        })
+        .filter_map(
+            |(key, value)| match key.strip_prefix("node-role.kubernetes.io/") {
+                Some(role) if !role.is_empty() => Some(role),
+                _ if key == "kubernetes.io/role" => value.as_str(),
+                _ => None,
+            },
+        )
         .collect();
-    if roles.is_empty() { "<none>".to_owned() } else { roles.join(",") }
+    if roles.is_empty() {
+        "<none>".to_owned()
+    } else {
+        roles.join(",")
+    }
 }
 
 fn node_address(node: &Value, kind: &str) -> Value {
@@ -136,17 +206,35 @@ fn node_info(node: &Value, name: &str) -> Value {
 
 fn events() -> Vec<Column> {
     vec![
-        string("Last Seen", |it, now| seen(it, now, &["series", "lastObservedTime"], "lastTimestamp").into()),
-        string("Type", |it, _| text(it, &["type"]).unwrap_or_default().into()),
-        string("Reason", |it, _| text(it, &["reason"]).unwrap_or_default().into()),
-        string("Object", |it, _| involved(it).into()),
-        wide("Subobject", |it, _| text(it, &["involvedObject", "fieldPath"]).unwrap_or_default().into()),
-        wide("Source", |it, _| {
-            event_source(it).into()
+        string("Last Seen", |it, now| {
+            seen(it, now, &["series", "lastObservedTime"], "lastTimestamp").into()
         }),
-        string("Message", |it, _| text(it, &["message"]).or_else(|| text(it, &["note"])).unwrap_or_default().trim().into()),
-        wide("First Seen", |it, now| seen(it, now, &["eventTime"], "firstTimestamp").into()),
-        wide("Count", |it, _| count(it, &["count"]).max(1).to_string().into()),
+        string("Type", |it, _| {
+            text(it, &["type"]).unwrap_or_default().into()
+        }),
+        string("Reason", |it, _| {
+            text(it, &["reason"]).unwrap_or_default().into()
+        }),
+        string("Object", |it, _| involved(it).into()),
+        wide("Subobject", |it, _| {
+            text(it, &["involvedObject", "fieldPath"])
+                .unwrap_or_default()
+                .into()
+        }),
+        wide("Source", |it, _| event_source(it).into()),
+        string("Message", |it, _| {
+            text(it, &["message"])
+                .or_else(|| text(it, &["note"]))
+                .unwrap_or_default()
+                .trim()
+                .into()
+        }),
+        wide("First Seen", |it, now| {
+            seen(it, now, &["eventTime"], "firstTimestamp").into()
+        }),
+        wide("Count", |it, _| {
+            count(it, &["count"]).max(1).to_string().into()
+        }),
         Column {
             priority: 1,
             ..name()
@@ -157,15 +245,28 @@ fn events() -> Vec<Column> {
 /// Who reports, and from where; in both forms of events.
 fn event_source(event: &Value) -> String {
     let part = |paths: [&[&str]; 2]| {
-        paths.iter().find_map(|path| text(event, path).filter(|part| !part.is_empty())).unwrap_or_default()
+        paths
+            .iter()
+            .find_map(|path| text(event, path).filter(|part| !part.is_empty()))
+            .unwrap_or_default()
     };
     let old = part([&["source", "component"], &["deprecatedSource", "component"]]);
     let (component, host) = if old.is_empty() {
-        (part([&["reportingComponent"], &["reportingController"]]), part([&["reportingInstance"], &[]]))
+        (
+            part([&["reportingComponent"], &["reportingController"]]),
+            part([&["reportingInstance"], &[]]),
+        )
     } else {
-        (old, part([&["source", "host"], &["deprecatedSource", "host"]]))
+        (
+            old,
+            part([&["source", "host"], &["deprecatedSource", "host"]]),
+        )
     };
-    if host.is_empty() { component.to_owned() } else { format!("{component}, {host}") }
+    if host.is_empty() {
+        component.to_owned()
+    } else {
+        format!("{component}, {host}")
+    }
 }
 
 fn seen(event: &Value, now: Timestamp, micro: &[&str], classic: &str) -> String {
@@ -177,7 +278,9 @@ fn seen(event: &Value, now: Timestamp, micro: &[&str], classic: &str) -> String 
 }
 
 fn involved(event: &Value) -> String {
-    let part = |name: &str| text(event, &["involvedObject", name]).or_else(|| text(event, &["regarding", name]));
+    let part = |name: &str| {
+        text(event, &["involvedObject", name]).or_else(|| text(event, &["regarding", name]))
+    };
     let kind = part("kind").unwrap_or_default().to_ascii_lowercase();
     match part("name") {
         Some(name) if !name.is_empty() => format!("{kind}/{name}"),
@@ -193,10 +296,17 @@ fn access_modes(object: &Value, path: &[&str]) -> String {
         "ReadWriteOncePod" => Some("RWOP"),
         _ => None,
     };
-    let modes: Vec<&str> = list(object, path).iter().filter_map(Value::as_str).filter_map(short).collect();
+    let modes: Vec<&str> = list(object, path)
+        .iter()
+        .filter_map(Value::as_str)
+        .filter_map(short)
+        .collect();
     modes.join(",")
 }
 
 fn unset(object: &Value, path: &[&str]) -> Value {
-    text(object, path).filter(|text| !text.is_empty()).unwrap_or("<unset>").into()
+    text(object, path)
+        .filter(|text| !text.is_empty())
+        .unwrap_or("<unset>")
+        .into()
 }

@@ -25,7 +25,11 @@ fn column(definition: &Value) -> Column {
         format: part("format").into(),
         description: part("description").into(),
         priority: integer(definition, &["priority"]).unwrap_or(0),
-        cell: if kind == "date" { Cell::Age(path) } else { Cell::Path(path) },
+        cell: if kind == "date" {
+            Cell::Age(path)
+        } else {
+            Cell::Path(path)
+        },
         kind: kind.into(),
     }
 }
@@ -38,7 +42,12 @@ pub(super) fn value_at(object: &Value, path: &[PathStep], kind: &str) -> Value {
         ("integer" | "number", [value, ..]) if value.is_number() => (*value).clone(),
         ("boolean", [value, ..]) if value.is_boolean() => (*value).clone(),
         ("string", [Value::String(text)]) => text.as_str().into(),
-        ("string", values) => values.iter().map(|value| show(value)).collect::<Vec<_>>().join(" ").into(),
+        ("string", values) => values
+            .iter()
+            .map(|value| show(value))
+            .collect::<Vec<_>>()
+            .join(" ")
+            .into(),
         _ => Value::Null,
     }
 }
@@ -54,9 +63,10 @@ fn all<'a>(object: &'a Value, path: &[PathStep]) -> Vec<&'a Value> {
             (PathStep::Index(at), Value::Array(items)) => items.get(*at).into_iter().collect(),
             (PathStep::All, Value::Array(items)) => items.iter().collect::<Vec<_>>(),
             (PathStep::All, Value::Object(fields)) => fields.values().collect(),
-            (PathStep::Where(name, wanted), Value::Array(items)) => {
-                items.iter().filter(|item| text(item, &[name]) == Some(wanted)).collect()
-            }
+            (PathStep::Where(name, wanted), Value::Array(items)) => items
+                .iter()
+                .filter(|item| text(item, &[name]) == Some(wanted))
+                .collect(),
             _ => Vec::new(),
         });
         next.filter(|value| !value.is_null()).collect()
@@ -84,7 +94,11 @@ fn parse(path: &str) -> Vec<PathStep> {
             rest = rest.strip_prefix('.').unwrap_or(rest);
             let (name, behind) = field_name(rest);
             if !name.is_empty() {
-                steps.push(if name == "*" { PathStep::All } else { PathStep::Field(name) });
+                steps.push(if name == "*" {
+                    PathStep::All
+                } else {
+                    PathStep::Field(name)
+                });
             } else if behind.len() == rest.len() && !rest.starts_with('[') {
                 return vec![PathStep::Field(String::new())];
             }
@@ -116,7 +130,9 @@ fn bracket(inside: &str) -> PathStep {
     if let Ok(at) = inside.parse() {
         return PathStep::Index(at);
     }
-    let condition = inside.strip_prefix("?(").and_then(|rest| rest.strip_suffix(')'));
+    let condition = inside
+        .strip_prefix("?(")
+        .and_then(|rest| rest.strip_suffix(')'));
     match condition.and_then(|condition| condition.split_once("==")) {
         Some((left, right)) => {
             let name = left.trim().trim_start_matches("@.");
@@ -127,7 +143,8 @@ fn bracket(inside: &str) -> PathStep {
 }
 
 fn unquoted(text: &str) -> &str {
-    text.trim().trim_matches(|character| matches!(character, '\'' | '"'))
+    text.trim()
+        .trim_matches(|character| matches!(character, '\'' | '"'))
 }
 
 /// A name up to the next `.` or `[`; a backslash takes the next character as it is.
@@ -161,12 +178,19 @@ mod tests {
     #[test]
     fn paths_of_printer_columns() {
         assert_eq!(at(".spec.replicas", "integer"), 3);
-        assert_eq!(at(".spec.replicas", "boolean"), Value::Null, "another type than the column's");
+        assert_eq!(
+            at(".spec.replicas", "boolean"),
+            Value::Null,
+            "another type than the column's"
+        );
         assert_eq!(at(r".spec.a\.b", "string"), "dotted");
         assert_eq!(at(".spec['a.b']", "string"), "dotted");
         assert_eq!(at(".spec.list[1].x", "string"), "2");
         assert_eq!(at(".spec.list[*].x", "string"), "1 2");
-        assert_eq!(at(r#".status.conditions[?(@.type=="Ready")].status"#, "string"), "True");
+        assert_eq!(
+            at(r#".status.conditions[?(@.type=="Ready")].status"#, "string"),
+            "True"
+        );
         assert_eq!(at(".spec.none", "string"), Value::Null);
         assert_eq!(at("..", "string"), Value::Null);
     }

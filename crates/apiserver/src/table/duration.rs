@@ -5,7 +5,9 @@ use serde_json::Value;
 
 /// How long ago a timestamp is; `<unknown>` without one.
 pub(super) fn since(time: Option<&Value>, now: Timestamp) -> String {
-    let parsed = time.and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
+    let parsed = time
+        .and_then(Value::as_str)
+        .and_then(|text| text.parse::<Timestamp>().ok());
     match parsed {
         Some(time) => human(now.as_second() - time.as_second()),
         None => "<unknown>".to_owned(),

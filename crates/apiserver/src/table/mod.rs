@@ -36,7 +36,12 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    pub(crate) fn new(resource: &Arc<Resource>, version: &'static str, query: &Query, clock: Clock) -> Result<Self, Status> {
+    pub(crate) fn new(
+        resource: &Arc<Resource>,
+        version: &'static str,
+        query: &Query,
+        clock: Clock,
+    ) -> Result<Self, Status> {
         let object = match query.text("includeObject") {
             None | Some("Metadata") => TableObject::Metadata,
             Some("Object") => TableObject::Object,
@@ -59,13 +64,19 @@ impl Printer {
 
     /// A table of one object, by itself or in a watch event.
     pub(crate) fn one(&mut self, record: &Record) -> Result<Bytes, Status> {
-        self.table(&[record], &json!({"resourceVersion": record.revision().to_string()}))
+        self.table(
+            &[record],
+            &json!({"resourceVersion": record.revision().to_string()}),
+        )
     }
 
     /// A table of a list with this metadata.
     pub(crate) fn table(&mut self, records: &[&Record], metadata: &Value) -> Result<Bytes, Status> {
         let now = self.clock.now();
-        let rows = records.iter().map(|record| self.row(record, now)).collect::<Result<Vec<_>, _>>()?;
+        let rows = records
+            .iter()
+            .map(|record| self.row(record, now))
+            .collect::<Result<Vec<_>, _>>()?;
         let columns = if self.described {
             Value::Null
         } else {
@@ -84,11 +95,17 @@ impl Printer {
 
     fn row(&self, record: &Record, now: Timestamp) -> Result<Value, Status> {
         let object = self.resource.decode(record)?;
-        let cells: Vec<Value> = self.columns.iter().map(|column| column.cell(&object, now)).collect();
+        let cells: Vec<Value> = self
+            .columns
+            .iter()
+            .map(|column| column.cell(&object, now))
+            .collect();
         let object = match self.object {
             TableObject::None => Value::Null,
             TableObject::Object => object,
-            TableObject::Metadata => serde_json::from_slice(&metadata_only(record)).map_err(Status::internal)?,
+            TableObject::Metadata => {
+                serde_json::from_slice(&metadata_only(record)).map_err(Status::internal)?
+            }
         };
         Ok(json!({"cells": cells, "object": object}))
     }

@@ -10,26 +10,37 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
     Some(match (group, plural) {
         ("policy", "poddisruptionbudgets") => vec![
             name(),
-            string("Min Available", |it, _| int_or_string(it, &["spec", "minAvailable"])),
-            string("Max Unavailable", |it, _| int_or_string(it, &["spec", "maxUnavailable"])),
-            number("Allowed Disruptions", |it, _| count(it, &["status", "disruptionsAllowed"]).into()),
+            string("Min Available", |it, _| {
+                int_or_string(it, &["spec", "minAvailable"])
+            }),
+            string("Max Unavailable", |it, _| {
+                int_or_string(it, &["spec", "maxUnavailable"])
+            }),
+            number("Allowed Disruptions", |it, _| {
+                count(it, &["status", "disruptionsAllowed"]).into()
+            }),
             age(),
         ],
         ("autoscaling", "horizontalpodautoscalers") => vec![
             name(),
             string("Reference", |it, _| {
-                let part = |part: &str| text(it, &["spec", "scaleTargetRef", part]).unwrap_or_default();
+                let part =
+                    |part: &str| text(it, &["spec", "scaleTargetRef", part]).unwrap_or_default();
                 format!("{}/{}", part("kind"), part("name")).into()
             }),
-            string("Targets", |it, _| {
-                targets(it).into()
+            string("Targets", |it, _| targets(it).into()),
+            string("MinPods", |it, _| {
+                match field(it, &["spec", "minReplicas"]) {
+                    Some(replicas) => replicas.to_string().into(),
+                    None => "<unset>".into(),
+                }
             }),
-            string("MinPods", |it, _| match field(it, &["spec", "minReplicas"]) {
-                Some(replicas) => replicas.to_string().into(),
-                None => "<unset>".into(),
+            string("MaxPods", |it, _| {
+                count(it, &["spec", "maxReplicas"]).into()
             }),
-            string("MaxPods", |it, _| count(it, &["spec", "maxReplicas"]).into()),
-            string("Replicas", |it, _| count(it, &["status", "currentReplicas"]).into()),
+            string("Replicas", |it, _| {
+                count(it, &["status", "currentReplicas"]).into()
+            }),
             age(),
         ],
         ("", "resourcequotas") => vec![
@@ -42,10 +53,15 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
             name(),
             number("Value", |it, _| count(it, &["value"]).into()),
             string("Global-Default", |it, _| {
-                field(it, &["globalDefault"]).and_then(Value::as_bool).unwrap_or(false).into()
+                field(it, &["globalDefault"])
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false)
+                    .into()
             }),
             age(),
-            string("PreemptionPolicy", |it, _| text(it, &["preemptionPolicy"]).unwrap_or_default().into()),
+            string("PreemptionPolicy", |it, _| {
+                text(it, &["preemptionPolicy"]).unwrap_or_default().into()
+            }),
         ],
         ("rbac.authorization.k8s.io", "roles" | "clusterroles") => vec![name(), created_at()],
         ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => vec![
@@ -57,7 +73,9 @@ pub(super) fn columns(group: &str, plural: &str) -> Option<Vec<Column>> {
             age(),
             wide("Users", |it, _| subjects(it, "User").into()),
             wide("Groups", |it, _| subjects(it, "Group").into()),
-            wide("ServiceAccounts", |it, _| subjects(it, "ServiceAccount").into()),
+            wide("ServiceAccounts", |it, _| {
+                subjects(it, "ServiceAccount").into()
+            }),
         ],
         _ => return None,
     })
@@ -74,7 +92,11 @@ fn targets(autoscaler: &Value) -> String {
         }
     });
     let targets: Vec<String> = targets.collect();
-    if targets.is_empty() { "<none>".to_owned() } else { targets.join(", ") }
+    if targets.is_empty() {
+        "<none>".to_owned()
+    } else {
+        targets.join(", ")
+    }
 }
 
 fn int_or_string(object: &Value, path: &[&str]) -> Value {
@@ -92,7 +114,9 @@ fn quota(quota: &Value, limits: bool) -> String {
         .flatten()
         .filter(|(name, _)| name.starts_with("limits") == limits)
         .map(|(name, hard)| {
-            let used = field(quota, &["status", "used", name]).and_then(Value::as_str).unwrap_or("0");
+            let used = field(quota, &["status", "used", name])
+                .and_then(Value::as_str)
+                .unwrap_or("0");
             format!("{name}: {used}/{}", hard.as_str().unwrap_or_default())
         })
         .collect();
@@ -101,12 +125,14 @@ fn quota(quota: &Value, limits: bool) -> String {
 
 fn subjects(binding: &Value, kind: &str) -> String {
     let subjects = list(binding, &["subjects"]).iter();
-    let named = subjects.filter(|subject| text(subject, &["kind"]) == Some(kind)).map(|subject| {
-        let name = text(subject, &["name"]).unwrap_or_default();
-        match text(subject, &["namespace"]) {
-            Some(namespace) if kind == "ServiceAccount" => format!("{namespace}/{name}"),
-            _ => name.to_owned(),
-        }
-    });
+    let named = subjects
+        .filter(|subject| text(subject, &["kind"]) == Some(kind))
+        .map(|subject| {
+            let name = text(subject, &["name"]).unwrap_or_default();
+            match text(subject, &["namespace"]) {
+                Some(namespace) if kind == "ServiceAccount" => format!("{namespace}/{name}"),
+                _ => name.to_owned(),
+            }
+        });
     named.collect::<Vec<_>>().join(", ")
 }

@@ -81,7 +81,8 @@ pub(super) fn options(request: &Request) -> Result<(Options, bool), Status> {
 
 /// Reads and checks the options of a deletion.
 pub(super) fn options_of(sent: Value) -> Result<(Options, bool), Status> {
-    let sent = Sent::deserialize(sent).map_err(|error| Status::bad_request(format!("DeleteOptions: {error}")))?;
+    let sent = Sent::deserialize(sent)
+        .map_err(|error| Status::bad_request(format!("DeleteOptions: {error}")))?;
     let dry_run = sent.dry_run.iter().any(|value| value == "All");
     let options = Options::new(
         sent.grace_period_seconds,
@@ -107,9 +108,8 @@ pub(super) fn delete_one(
             .get(key)
             .ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         check_preconditions(resource, &live, &options.preconditions)?;
-        match attempt(call, key, &live, options, dry_run)? {
-            Ok(outcome) => return Ok(outcome),
-            Err(Raced) => {}
+        if let Ok(outcome) = attempt(call, key, &live, options, dry_run)? {
+            return Ok(outcome);
         }
     }
     Err(Status::internal(

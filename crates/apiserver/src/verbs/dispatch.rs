@@ -7,7 +7,9 @@ use futures_util::stream;
 use http::Method;
 use http::header::USER_AGENT;
 
-use super::{Call, create, delete, delete_collection, get, list, patch, subresources, update, watch};
+use super::{
+    Call, create, delete, delete_collection, get, list, patch, subresources, update, watch,
+};
 use crate::discovery;
 use crate::faults::{Hits, Subject, Verb};
 use crate::http::{Address, Body, BodyError, Content, Reply, Request, Route, accept, route};
@@ -23,7 +25,12 @@ pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Rep
     let Route::Resource(address) = route else {
         return discovery::serve(state, &route, &request);
     };
-    if state.registry.read().version(&address.group, &address.version).is_none() {
+    if state
+        .registry
+        .read()
+        .version(&address.group, &address.version)
+        .is_none()
+    {
         return Ok(discovery::not_found());
     }
     let (resource, subresource) = resolve(state, &address)?;
@@ -53,7 +60,9 @@ pub(crate) async fn dispatch(state: &Arc<State>, request: Request) -> Result<Rep
         request,
         hits,
     };
-    let reply = Box::pin(run(verb, call)).await.map(|reply| reply.warn(deprecation));
+    let reply = Box::pin(run(verb, call))
+        .await
+        .map(|reply| reply.warn(deprecation));
     if lose_answer { lost(reply) } else { reply }
 }
 

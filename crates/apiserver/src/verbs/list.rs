@@ -60,7 +60,11 @@ pub(super) async fn list(call: &Call) -> Result<Reply, Status> {
     let mut representation = call.representation()?;
     if let Some(printer) = representation.printer() {
         let records: Vec<&Record> = page.items.iter().map(|record| &**record).collect();
-        let meta = list_meta(page.revision, page.continue_token.as_deref(), page.remaining);
+        let meta = list_meta(
+            page.revision,
+            page.continue_token.as_deref(),
+            page.remaining,
+        );
         let table = printer.table(&records, &meta)?;
         return Ok(Reply::json(200, table));
     }
@@ -144,8 +148,14 @@ pub(super) fn body(resource: &Arc<Resource>, projection: Projection, page: Page)
     } else {
         (resource.list_kind.clone(), resource.api.api_version())
     };
-    let list = list_meta(page.revision, page.continue_token.as_deref(), page.remaining);
-    let head = format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{list},\"items\":[");
+    let list = list_meta(
+        page.revision,
+        page.continue_token.as_deref(),
+        page.remaining,
+    );
+    let head = format!(
+        "{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{list},\"items\":["
+    );
     let mut pieces = Pieces {
         resource: Arc::clone(resource),
         metadata,
@@ -155,7 +165,9 @@ pub(super) fn body(resource: &Arc<Resource>, projection: Projection, page: Page)
     let (first, second) = (pieces.next(), pieces.next());
     match (first, second) {
         (Some(Ok(only)), None) => Body::whole(only),
-        (first, second) => Body::stream(stream::iter(first.into_iter().chain(second).chain(pieces))),
+        (first, second) => {
+            Body::stream(stream::iter(first.into_iter().chain(second).chain(pieces)))
+        }
     }
 }
 

@@ -41,9 +41,15 @@ pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
 }
 
 fn patch_kind(call: &Call) -> Result<PatchKind, Status> {
-    let content_type = call.request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = call
+        .request
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     match PatchKind::from_content_type(content_type.unwrap_or_default()) {
-        Some(PatchKind::Strategic) if call.resource.custom => Err(wrong_patch_type(JSON_MERGE_APPLY)),
+        Some(PatchKind::Strategic) if call.resource.custom => {
+            Err(wrong_patch_type(JSON_MERGE_APPLY))
+        }
         Some(kind) => Ok(kind),
         None => Err(unsupported("415: Unsupported Media Type")),
     }
@@ -57,7 +63,8 @@ fn change(
     patch: &Value,
 ) -> Result<Written, Failure> {
     let live_value = call.resource.decode(live)?;
-    let (mut new, warnings) = fields::patched(&call.resource, kind, &live_value, patch, write.mode)?;
+    let (mut new, warnings) =
+        fields::patched(&call.resource, kind, &live_value, patch, write.mode)?;
     check_version(call, live, &new)?;
     keep_type(&live_value, &mut new)?;
     place(call, metadata_mut(&mut new))?;

@@ -253,8 +253,16 @@ impl Watch {
         let resource = &self.call.resource;
         // An object in which nothing is set but its version.
         let (mut object, kind, api_version) = match self.representation.projection {
-            Projection::Metadata => (json!({}), "PartialObjectMetadata".into(), "meta.k8s.io/v1".into()),
-            _ => (resource.schema.zero().clone(), resource.api.kind.clone(), resource.api.api_version()),
+            Projection::Metadata => (
+                json!({}),
+                "PartialObjectMetadata".into(),
+                "meta.k8s.io/v1".into(),
+            ),
+            _ => (
+                resource.schema.zero().clone(),
+                resource.api.kind.clone(),
+                resource.api.api_version(),
+            ),
         };
         let mut metadata = json!({"resourceVersion": self.cursor.to_string()});
         if initial_events_end {

@@ -159,7 +159,12 @@ impl<'a> Write<'a> {
         fields::default(resource, new);
         let metadata = metadata_mut(new);
         let counts_generation = resource.rules.counts_generation;
-        objectmeta::begin(metadata, call.state.random.uid(), self.author.now, counts_generation);
+        objectmeta::begin(
+            metadata,
+            call.state.random.uid(),
+            self.author.now,
+            counts_generation,
+        );
         warnings.extend(objectmeta::drop_duplicate_owners(metadata, self.is_patch));
         // What the server adds from here on is nobody's.
         if self.tracks {
@@ -187,11 +192,20 @@ impl<'a> Write<'a> {
             .unwrap_or(&empty);
         objectmeta::carry_over(metadata_mut(&mut new), live_meta);
         fields::default(resource, &mut new);
-        warnings.extend(objectmeta::drop_duplicate_owners(metadata_mut(&mut new), self.is_patch));
+        warnings.extend(objectmeta::drop_duplicate_owners(
+            metadata_mut(&mut new),
+            self.is_patch,
+        ));
         if self.tracks {
             fields::track(resource, Some(live_value), &mut new, &self.author);
         }
-        strategy::prepare_update(&call.state, resource, call.subresource, live_value, &mut new);
+        strategy::prepare_update(
+            &call.state,
+            resource,
+            call.subresource,
+            live_value,
+            &mut new,
+        );
         check(call, &new, Some(live_value))?;
         fields::settle_times(live_value, &mut new);
         let draft = resource.encode(&new)?;
@@ -237,8 +251,15 @@ fn nothing_holds(new: &Meta, live: &Meta, call: &Call, object: &Value) -> bool {
 /// Refuses an object that breaks a rule of its metadata or of its type.
 fn check(call: &Call, new: &Value, live: Option<&Value>) -> Result<(), Status> {
     let empty = Map::new();
-    let metadata = new.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
-    let live_metadata = live.map(|live| live.get("metadata").and_then(Value::as_object).unwrap_or(&empty));
+    let metadata = new
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
+    let live_metadata = live.map(|live| {
+        live.get("metadata")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty)
+    });
     let mut causes = objectmeta::causes(metadata, live_metadata);
     causes.extend(fields::causes(&call.resource, new, live));
     if is_definition(call) {
@@ -247,7 +268,11 @@ fn check(call: &Call, new: &Value, live: Option<&Value>) -> Result<(), Status> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(&call.resource.gvk(), text(new, "name").unwrap_or_default(), causes))
+    Err(Status::invalid(
+        &call.resource.gvk(),
+        text(new, "name").unwrap_or_default(),
+        causes,
+    ))
 }
 
 fn written(record: Record, warnings: Vec<String>) -> Written {
@@ -292,7 +317,11 @@ fn check_type(call: &Call, object: &mut Value) -> Result<(), Status> {
 }
 
 fn missing_type(call: &Call, object: &Value) -> Status {
-    let missing = if crate::object::text(object, &["kind"]).is_none_or(str::is_empty) { "Kind" } else { "apiVersion" };
+    let missing = if crate::object::text(object, &["kind"]).is_none_or(str::is_empty) {
+        "Kind"
+    } else {
+        "apiVersion"
+    };
     let body = String::from_utf8_lossy(&call.request.body);
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {}): Object '{missing}' is missing in '{body}' ({body})",
@@ -339,6 +368,8 @@ fn text<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
 }
 
 pub(super) fn wrong_patch_type(accepted: &str) -> Status {
-    let message = format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+    let message = format!(
+        "the body of the request was in an unknown format - accepted media types include: {accepted}"
+    );
     Status::failure(415, Reason::UnsupportedMediaType, message)
 }

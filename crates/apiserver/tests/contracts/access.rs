@@ -8,13 +8,18 @@ use tokio::net::TcpStream;
 async fn status(url: &str, path: &str, token: Option<&str>) -> u16 {
     let address = url.split_once("://").unwrap().1;
     let stream = TcpStream::connect(address).await.unwrap();
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
     let driver = tokio::spawn(connection);
     let mut request = http::Request::get(path).header("host", address);
     if let Some(token) = token {
         request = request.header("authorization", format!("Bearer {token}"));
     }
-    let answer = sender.send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap()).await.unwrap();
+    let answer = sender
+        .send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap())
+        .await
+        .unwrap();
     driver.abort();
     answer.status().as_u16()
 }
@@ -24,18 +29,28 @@ async fn an_insecure_listener_lets_everybody_in() {
     let server = Server::new();
     let listener = server.listen_insecurely("127.0.0.1:0").await.unwrap();
     assert!(listener.url().starts_with("http://127.0.0.1:"));
-    assert_eq!(status(&listener.url(), "/api/v1/namespaces", None).await, 200);
+    assert_eq!(
+        status(&listener.url(), "/api/v1/namespaces", None).await,
+        200
+    );
     listener.shutdown().await;
 }
 
 #[tokio::test]
 async fn http2_without_tls_is_spoken_too() {
-    let listener = Server::new().listen_insecurely("127.0.0.1:0").await.unwrap();
+    let listener = Server::new()
+        .listen_insecurely("127.0.0.1:0")
+        .await
+        .unwrap();
     let stream = TcpStream::connect(listener.address()).await.unwrap();
     let (mut sender, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
     let driver = tokio::spawn(connection);
-    let request = http::Request::get(format!("{}/api/v1/namespaces", listener.url())).body(Empty::<bytes::Bytes>::new()).unwrap();
+    let request = http::Request::get(format!("{}/api/v1/namespaces", listener.url()))
+        .body(Empty::<bytes::Bytes>::new())
+        .unwrap();
     let answer = sender.send_request(request).await.unwrap();
     assert_eq!(answer.status(), 200);
     let body = answer.into_body().collect().await.unwrap().to_bytes();
@@ -49,16 +64,25 @@ async fn a_tls_listener_wants_a_known_token() {
 
     let server = Server::new();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
-    server.tokens().add("stale", Identity::admin(), Some(evenkeel_meta::Timestamp::from_second(1)));
+    server.tokens().add(
+        "stale",
+        Identity::admin(),
+        Some(evenkeel_meta::Timestamp::from_second(1)),
+    );
     let mut roots = rustls::RootCertStore::empty();
     let pem = listener.ca_pem().unwrap();
-    let ca = <rustls_pki_types::CertificateDer<'_> as rustls_pki_types::pem::PemObject>::from_pem_slice(pem.as_bytes());
+    let ca =
+        <rustls_pki_types::CertificateDer<'_> as rustls_pki_types::pem::PemObject>::from_pem_slice(
+            pem.as_bytes(),
+        );
     roots.add(ca.unwrap()).unwrap();
-    let config = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+    let config = rustls::ClientConfig::builder_with_provider(Arc::new(
+        rustls::crypto::ring::default_provider(),
+    ))
+    .with_safe_default_protocol_versions()
+    .unwrap()
+    .with_root_certificates(roots)
+    .with_no_client_auth();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
     let token = listener.token().unwrap().to_owned();
     for (path, token, expected) in [
@@ -71,13 +95,18 @@ async fn a_tls_listener_wants_a_known_token() {
         let stream = TcpStream::connect(listener.address()).await.unwrap();
         let name = rustls_pki_types::ServerName::try_from("127.0.0.1").unwrap();
         let stream = connector.connect(name, stream).await.unwrap();
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
         let driver = tokio::spawn(connection);
         let mut request = http::Request::get(path).header("host", "127.0.0.1");
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let answer = sender.send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap()).await.unwrap();
+        let answer = sender
+            .send_request(request.body(Empty::<bytes::Bytes>::new()).unwrap())
+            .await
+            .unwrap();
         assert_eq!(answer.status(), expected, "{path} {token:?}");
         driver.abort();
     }
@@ -98,14 +127,22 @@ async fn a_shutdown_ends_open_watches() {
     let server = Server::new();
     let listener = server.listen_insecurely("127.0.0.1:0").await.unwrap();
     let stream = TcpStream::connect(listener.address()).await.unwrap();
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
     let driver = tokio::spawn(connection);
-    let request = http::Request::get("/api/v1/namespaces?watch=1").header("host", "x").body(Empty::<bytes::Bytes>::new()).unwrap();
+    let request = http::Request::get("/api/v1/namespaces?watch=1")
+        .header("host", "x")
+        .body(Empty::<bytes::Bytes>::new())
+        .unwrap();
     let mut body = sender.send_request(request).await.unwrap().into_body();
     assert!(body.frame().await.unwrap().is_ok());
     let begun = tokio::time::Instant::now();
     listener.shutdown().await;
-    assert!(begun.elapsed() < std::time::Duration::from_secs(4), "it waits for no watch");
+    assert!(
+        begun.elapsed() < std::time::Duration::from_secs(4),
+        "it waits for no watch"
+    );
     while let Some(frame) = body.frame().await {
         assert!(frame.is_ok(), "ended, not cut");
     }

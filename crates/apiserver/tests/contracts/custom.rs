@@ -54,7 +54,9 @@ async fn with_ships() -> Client {
     client.get(SHIPS).await.refused_as_text();
     let created = client.post(DEFINITIONS, definition()).await.ok();
     let conditions = created["status"]["conditions"].as_array().unwrap();
-    let established = conditions.iter().any(|it| it["type"] == "Established" && it["status"] == "True");
+    let established = conditions
+        .iter()
+        .any(|it| it["type"] == "Established" && it["status"] == "True");
     assert!(established);
     assert_eq!(created["status"]["acceptedNames"]["singular"], "ship");
     client
@@ -63,28 +65,52 @@ async fn with_ships() -> Client {
 #[tokio::test(start_paused = true)]
 async fn a_definition_is_served_at_once() {
     let client = with_ships().await;
-    let created = client.post(SHIPS, ship("a", &json!({"name": "Ann"}))).await.ok();
+    let created = client
+        .post(SHIPS, ship("a", &json!({"name": "Ann"})))
+        .await
+        .ok();
     assert_eq!(created["spec"]["masts"], 3, "defaulted by its schema");
     assert_eq!(created["metadata"]["generation"], 1);
-    client.post(SHIPS, ship("b", &json!({"masts": 8}))).await.refused(422, "Invalid");
+    client
+        .post(SHIPS, ship("b", &json!({"masts": 8})))
+        .await
+        .refused(422, "Invalid");
     let groups = client.get("/apis/harbour.example").await.ok();
     assert_eq!(groups["preferredVersion"]["version"], "v1");
     let status = json!({"status": {"afloat": true}, "spec": {"name": "Bob"}, "metadata": {"labels": {"a": "b"}}});
-    let patched = client.merge(&format!("{SHIPS}/a/status"), status).await.ok();
+    let patched = client
+        .merge(&format!("{SHIPS}/a/status"), status)
+        .await
+        .ok();
     assert_eq!(patched["status"]["afloat"], true);
     assert_eq!(patched["spec"]["name"], "Ann");
-    assert!(patched["metadata"]["labels"].is_null(), "nothing but the status");
+    assert!(
+        patched["metadata"]["labels"].is_null(),
+        "nothing but the status"
+    );
     assert_eq!(patched["metadata"]["generation"], 1);
-    let scale = client.merge(&format!("{SHIPS}/a/scale"), json!({"spec": {"replicas": 5}})).await.ok();
+    let scale = client
+        .merge(
+            &format!("{SHIPS}/a/scale"),
+            json!({"spec": {"replicas": 5}}),
+        )
+        .await
+        .ok();
     assert_eq!(scale["spec"]["replicas"], 5);
-    assert_eq!(client.get(&format!("{SHIPS}/a")).await.ok()["metadata"]["generation"], 2);
+    assert_eq!(
+        client.get(&format!("{SHIPS}/a")).await.ok()["metadata"]["generation"],
+        2
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_version_serves_the_same_objects() {
     let client = with_ships().await;
     let created = client.post(SHIPS, ship("a", &json!({}))).await.ok();
-    let old = client.get("/apis/harbour.example/v1beta1/namespaces/default/ships").await.ok();
+    let old = client
+        .get("/apis/harbour.example/v1beta1/namespaces/default/ships")
+        .await
+        .ok();
     assert_eq!(old["items"][0]["apiVersion"], "harbour.example/v1beta1");
     let start = version(&created) - 1;
     let uri = format!("/apis/harbour.example/v1beta1/ships?watch=1&resourceVersion={start}");
@@ -102,13 +128,22 @@ async fn g57_custom_objects_take_no_strategic_patch_and_no_blind_update() {
     let client = with_ships().await;
     client.post(SHIPS, ship("a", &json!({}))).await.ok();
     let one = format!("{SHIPS}/a");
-    let refused = client.strategic(&one, json!({"spec": {}})).await.refused(415, "UnsupportedMediaType");
+    let refused = client
+        .strategic(&one, json!({"spec": {}}))
+        .await
+        .refused(415, "UnsupportedMediaType");
     assert!(refused["message"].as_str().unwrap().ends_with(
         "accepted media types include: application/json-patch+json, application/merge-patch+json, \
          application/apply-patch+yaml"
     ));
-    client.put(&one, ship("a", &json!({}))).await.refused(422, "Invalid");
-    client.put(&format!("{SHIPS}/none"), ship("none", &json!({}))).await.refused(404, "NotFound");
+    client
+        .put(&one, ship("a", &json!({})))
+        .await
+        .refused(422, "Invalid");
+    client
+        .put(&format!("{SHIPS}/none"), ship("none", &json!({})))
+        .await
+        .refused(404, "NotFound");
 }
 
 #[tokio::test(start_paused = true)]
@@ -120,12 +155,27 @@ async fn deleting_a_definition_deletes_its_objects() {
     client.post(SHIPS, held).await.ok();
     let one = format!("{DEFINITIONS}/ships.harbour.example");
     let marked = client.delete(&one, json!({})).await.ok();
-    assert_eq!(marked["metadata"]["finalizers"], json!(["customresourcecleanup.apiextensions.k8s.io"]));
-    client.get(&format!("{SHIPS}/a")).await.refused(404, "NotFound");
-    client.post(SHIPS, ship("late", &json!({}))).await.refused(403, "Forbidden");
+    assert_eq!(
+        marked["metadata"]["finalizers"],
+        json!(["customresourcecleanup.apiextensions.k8s.io"])
+    );
+    client
+        .get(&format!("{SHIPS}/a"))
+        .await
+        .refused(404, "NotFound");
+    client
+        .post(SHIPS, ship("late", &json!({})))
+        .await
+        .refused(403, "Forbidden");
     client.get(&one).await.ok();
     // The last object takes the definition with it.
-    client.merge(&format!("{SHIPS}/b"), json!({"metadata": {"finalizers": null}})).await.ok();
+    client
+        .merge(
+            &format!("{SHIPS}/b"),
+            json!({"metadata": {"finalizers": null}}),
+        )
+        .await
+        .ok();
     client.get(&one).await.refused(404, "NotFound");
     client.get(SHIPS).await.refused_as_text();
 }
@@ -135,17 +185,29 @@ async fn bad_definitions_are_refused() {
     let client = Client::new();
     let mut misnamed = definition();
     misnamed["metadata"]["name"] = "else".into();
-    client.post(DEFINITIONS, misnamed).await.refused(422, "Invalid");
+    client
+        .post(DEFINITIONS, misnamed)
+        .await
+        .refused(422, "Invalid");
     let mut unstored = definition();
     unstored["spec"]["versions"][0]["storage"] = false.into();
-    client.post(DEFINITIONS, unstored).await.refused(422, "Invalid");
+    client
+        .post(DEFINITIONS, unstored)
+        .await
+        .refused(422, "Invalid");
 }
 
 #[tokio::test(start_paused = true)]
 async fn its_columns_are_printed() {
     let client = with_ships().await;
-    client.post(SHIPS, ship("a", &json!({"masts": 4}))).await.ok();
-    let table = client.accept(SHIPS, "application/json;as=Table;v=v1;g=meta.k8s.io").await.ok();
+    client
+        .post(SHIPS, ship("a", &json!({"masts": 4})))
+        .await
+        .ok();
+    let table = client
+        .accept(SHIPS, "application/json;as=Table;v=v1;g=meta.k8s.io")
+        .await
+        .ok();
     assert_eq!(table["columnDefinitions"][1]["name"], "Masts");
     assert_eq!(table["rows"][0]["cells"], json!(["a", 4]));
 }

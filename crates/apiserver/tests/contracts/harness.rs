@@ -34,7 +34,10 @@ impl Answer {
     /// 404 of a path that no API serves.
     #[track_caller]
     pub(crate) fn refused_as_text(self) {
-        assert_eq!((self.code, self.body), (404, Value::from("404 page not found\n")));
+        assert_eq!(
+            (self.code, self.body),
+            (404, Value::from("404 page not found\n"))
+        );
     }
 }
 

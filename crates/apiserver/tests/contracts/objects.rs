@@ -89,3 +89,27 @@ async fn an_update_that_changes_nothing_writes_nothing() {
         .ok();
     assert_eq!(again, created);
 }
+
+#[tokio::test(start_paused = true)]
+async fn traffic_can_be_asserted_on() {
+    let client = Client(
+        evenkeel_apiserver::Server::builder()
+            .log_requests(2)
+            .build(),
+    );
+    for name in ["x", "y", "z"] {
+        client.get(&format!("{CONFIG_MAPS}/{name}?pretty=1")).await;
+    }
+    let requests = client.0.take_requests();
+    assert_eq!(requests.len(), 2, "the last two");
+    let last = &requests[1];
+    assert_eq!(
+        (last.path.as_str(), last.query.as_str(), last.code),
+        (&*format!("{CONFIG_MAPS}/z"), "pretty=1", 404)
+    );
+    assert_eq!(
+        (last.user_agent.as_str(), last.user.as_str()),
+        ("contract/1", "kubernetes-admin")
+    );
+    assert!(client.0.take_requests().is_empty());
+}

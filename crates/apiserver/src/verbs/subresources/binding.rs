@@ -22,10 +22,21 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
         let live_value = call.resource.decode(&live)?;
         check(call, &live_value)?;
         let mut pod = live_value.clone();
-        bind(&mut pod, &binding, node, &call.state.clock.now().to_string());
+        bind(
+            &mut pod,
+            &binding,
+            node,
+            &call.state.clock.now().to_string(),
+        );
         // Past the rules of updates: a pod's node may be set in no other way.
         let draft = call.resource.encode(&pod)?;
-        if dry_run || call.resource.shard.put(&call.key(), Some(live.revision()), draft).is_ok() {
+        if dry_run
+            || call
+                .resource
+                .shard
+                .put(&call.key(), Some(live.revision()), draft)
+                .is_ok()
+        {
             return Ok(success());
         }
     }
@@ -40,7 +51,9 @@ fn check(call: &Call, pod: &Value) -> Result<(), Status> {
     };
     let name = call.name();
     if field(pod, &["metadata", "deletionTimestamp"]).is_some() {
-        return refuse(format!("pod {name} is being deleted, cannot be assigned to a host"));
+        return refuse(format!(
+            "pod {name} is being deleted, cannot be assigned to a host"
+        ));
     }
     match text(pod, &["spec", "nodeName"]) {
         Some(node) if !node.is_empty() => {

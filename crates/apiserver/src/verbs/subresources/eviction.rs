@@ -53,7 +53,12 @@ fn spend_budget(call: &Call, pod: &Record) -> Result<(), Status> {
     match protecting.as_mut_slice() {
         [] => Ok(()),
         [(key, record, budget)] => {
-            let draft = spend(budgets, budget, call.name(), &call.state.clock.now().to_string())?;
+            let draft = spend(
+                budgets,
+                budget,
+                call.name(),
+                &call.state.clock.now().to_string(),
+            )?;
             budgets
                 .shard
                 .put(key, Some(record.revision()), draft)
@@ -67,7 +72,9 @@ fn spend_budget(call: &Call, pod: &Record) -> Result<(), Status> {
 }
 
 fn selects(budget: &Value, pod: &Record) -> bool {
-    let selector = field(budget, &["spec", "selector"]).cloned().unwrap_or_default();
+    let selector = field(budget, &["spec", "selector"])
+        .cloned()
+        .unwrap_or_default();
     let selector: LabelSelector = serde_json::from_value(selector).unwrap_or_default();
     let labels = &pod.meta().labels;
     selector.matches_by(|key| labels.get(key).map(String::as_str))

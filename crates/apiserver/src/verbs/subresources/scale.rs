@@ -29,7 +29,11 @@ pub(super) fn update(call: &Call) -> Result<Reply, Status> {
 }
 
 pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
-    let content_type = call.request.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = call
+        .request
+        .headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
     let kind = PatchKind::from_content_type(content_type.unwrap_or_default())
         .filter(|&kind| kind != PatchKind::Apply)
         .ok_or_else(|| wrong_patch_type(ACCEPTED))?;
@@ -37,7 +41,10 @@ pub(super) fn patch(call: &Call) -> Result<Reply, Status> {
     write(call, |scale| match kind {
         PatchKind::Json => patch::json(scale, &document),
         PatchKind::Strategic => {
-            match Schemas::builtin().kind(&GroupVersionKind::from_api_version("autoscaling/v1", "Scale")) {
+            match Schemas::builtin().kind(&GroupVersionKind::from_api_version(
+                "autoscaling/v1",
+                "Scale",
+            )) {
                 Some(schema) => patch::strategic(schema, scale, &document),
                 None => patch::merge(scale, &document),
             }
@@ -56,7 +63,11 @@ fn write(call: &Call, change: impl Fn(&Value) -> Result<Value, Status>) -> Resul
         check(call, &live, &scale)?;
         let replicas = integer(&scale, &["spec", "replicas"]).unwrap_or(0);
         let mut new = live_value.clone();
-        set(&mut new, &call.resource.scale.spec_replicas, replicas.into());
+        set(
+            &mut new,
+            &call.resource.scale.spec_replicas,
+            replicas.into(),
+        );
         match write.update(&live, &live_value, new, Vec::new()) {
             Ok(written) => {
                 let object = call.resource.decode(&written.record)?;
@@ -98,7 +109,13 @@ fn check(call: &Call, live: &Record, scale: &Value) -> Result<(), Status> {
 fn scale_of(call: &Call, live: &Arc<Record>, object: &Value) -> Value {
     let paths = &call.resource.scale;
     let mut metadata = Map::new();
-    for name in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+    for name in [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "creationTimestamp",
+    ] {
         if let Some(value) = object["metadata"].get(name) {
             metadata.insert(name.into(), value.clone());
         }
@@ -110,7 +127,12 @@ fn scale_of(call: &Call, live: &Arc<Record>, object: &Value) -> Value {
         spec.insert("replicas".into(), replicas.clone());
     }
     let mut status = json!({"replicas": at(object, &paths.status_replicas).and_then(Value::as_i64).unwrap_or(0)});
-    if let Some(selector) = paths.selector.as_ref().and_then(|path| at(object, path)).and_then(selector_text) {
+    if let Some(selector) = paths
+        .selector
+        .as_ref()
+        .and_then(|path| at(object, path))
+        .and_then(selector_text)
+    {
         status["selector"] = selector.into();
     }
     json!({
@@ -128,19 +150,29 @@ fn selector_text(selector: &Value) -> Option<String> {
     match selector {
         Value::String(text) => Some(text.clone()),
         Value::Object(map) if map.values().all(Value::is_string) => {
-            let labels = map.iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()));
+            let labels = map
+                .iter()
+                .map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default()));
             Some(LabelSelector::from_labels(labels).to_string())
         }
-        other => serde_json::from_value::<LabelSelector>(other.clone()).ok().map(|selector| selector.to_string()),
+        other => serde_json::from_value::<LabelSelector>(other.clone())
+            .ok()
+            .map(|selector| selector.to_string()),
     }
 }
 
 fn at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {
-    path.iter().try_fold(object, |value, part| value.get(part)).filter(|value| !value.is_null())
+    path.iter()
+        .try_fold(object, |value, part| value.get(part))
+        .filter(|value| !value.is_null())
 }
 
 fn set(object: &mut Value, path: &[String], value: Value) {
-    let Some((last, parents)) = path.split_last() else { return };
-    let parent = parents.iter().fold(as_map(object), |map, part| entry(map, part));
+    let Some((last, parents)) = path.split_last() else {
+        return;
+    };
+    let parent = parents
+        .iter()
+        .fold(as_map(object), |map, part| entry(map, part));
     parent.insert(last.clone(), value);
 }

@@ -34,7 +34,9 @@ pub(super) fn create(call: &Call) -> Result<Reply, Status> {
         ],
     };
     let token = secret().map_err(Status::internal)?;
-    call.state.tokens.add(token.as_str(), identity, Some(expires));
+    call.state
+        .tokens
+        .add(token.as_str(), identity, Some(expires));
     let audiences = field(&request, &["spec", "audiences"]).cloned();
     Ok(Reply::value(
         201,
