@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel::Manager;
+use evenkeel::{Clock, Manager};
 use evenkeel_events::Recorder;
 use evenkeel_gc::GarbageCollector;
 use evenkeel_store::AddIndexError;
@@ -30,6 +30,8 @@ pub struct Options {
     pub serviceaccount_workers: usize,
     /// `--concurrent-gc-syncs`
     pub gc_workers: usize,
+    /// The time by which deadlines that live in objects are measured. The machine's unless set.
+    pub clock: Clock,
 }
 
 impl Default for Options {
@@ -41,6 +43,7 @@ impl Default for Options {
             namespace_workers: 10,
             serviceaccount_workers: 1,
             gc_workers: 20,
+            clock: Clock::system(),
         }
     }
 }
@@ -54,8 +57,10 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
     let setup = Setup {
         informers: manager.informers().clone(),
         metrics: manager.registry().metrics(),
+        clock: options.clock,
     };
-    let recorder = Recorder::new(manager.client().clone(), "evenkeel", "");
+    // Not fenced: the last events of a term are written when it is over.
+    let recorder = Recorder::new(manager.unfenced_client().clone(), "evenkeel", "");
     let reporter = |name: Name| recorder.component(name.as_str());
     for name in Name::ALL {
         if !options.controllers.contains(name) {

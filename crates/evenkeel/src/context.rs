@@ -28,6 +28,8 @@ pub struct Context<K = ObjectKey> {
     pub(crate) writes: Arc<Writes<K>>,
     pub(crate) stop: CancellationToken,
     pub(crate) failures: u32,
+    /// The run has begun although the key's own writes were not seen.
+    pub(crate) unseen: bool,
 }
 
 impl<K: Clone + Eq + Hash> Context<K> {
@@ -41,6 +43,22 @@ impl<K: Clone + Eq + Hash> Context<K> {
     #[must_use]
     pub fn failures(&self) -> u32 {
         self.failures
+    }
+
+    /// Whether the controller's store of `T` may lack writes that this run should know of.
+    ///
+    /// It may in two cases. A run begins although the stores have not shown the key's own
+    /// writes (they were waited for long enough). And a term begins with what the store holds,
+    /// while the last writes of the predecessor may still be on their way here: until the store
+    /// has shown the first write of this term, and with it all that went before.
+    ///
+    /// Most writes need not care: a resource version makes a late one a conflict, and a name
+    /// that is taken refuses a second creation. What has neither, such as a creation by
+    /// `generateName`, is to be checked against a live read first.
+    #[must_use]
+    pub fn may_be_behind<T: Resource>(&self) -> bool {
+        let source = self.writes.source_of::<T>();
+        self.unseen || source.is_some_and(|source| !self.writes.is_proven(source))
     }
 
     /// Resolves when the controller has been told to stop and its grace period is over.

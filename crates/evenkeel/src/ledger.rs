@@ -27,6 +27,8 @@ pub(crate) struct Ledger<K> {
 struct Source<K> {
     /// How far the store is.
     seen: u64,
+    /// Whether the store has shown a write of this ledger.
+    proven: bool,
     /// Keys that wait for the store to reach a version.
     versions: BTreeMap<u64, Vec<K>>,
     /// Keys that wait for an object to be gone.
@@ -43,6 +45,7 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     pub(crate) fn new(sources: usize) -> Self {
         let source = || Source {
             seen: 0,
+            proven: false,
             versions: BTreeMap::new(),
             deletions: HashMap::new(),
         };
@@ -73,6 +76,8 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
                 .or_default()
                 .push(key.clone());
             self.hold(key, now);
+        } else {
+            source.proven = true;
         }
     }
 
@@ -94,6 +99,7 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
         source.seen = source.seen.max(version);
         let later = source.versions.split_off(&(version + 1));
         let reached = std::mem::replace(&mut source.versions, later);
+        source.proven |= !reached.is_empty();
         self.release(reached.into_values().flatten())
     }
 
@@ -105,6 +111,12 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
             .get_mut(source)
             .and_then(|source| source.deletions.remove(uid));
         self.release(waiting.into_iter().flatten())
+    }
+
+    /// Whether the store of `source` has shown a write that was noted here, and with it
+    /// everything that was written before.
+    pub(crate) fn is_proven(&self, source: SourceId) -> bool {
+        self.sources.get(source).is_some_and(|source| source.proven)
     }
 
     /// Whether `key` waits for a write to be seen.
@@ -192,6 +204,21 @@ mod tests {
         ledger.wrote(0, &"web", &version(20), START);
         ledger.wrote(0, &"web", &ResourceVersion::parse("opaque"), START);
         assert!(!ledger.holds(&"web"));
+    }
+
+    #[test]
+    fn a_store_is_proven_by_a_write_that_it_has_shown() {
+        let mut ledger = Ledger::new(2);
+        ledger.saw_version(0, &version(10));
+        assert!(!ledger.is_proven(0), "what others wrote proves nothing");
+        ledger.wrote(0, &"web", &version(20), START);
+        ledger.saw_version(0, &version(19));
+        assert!(!ledger.is_proven(0));
+        ledger.saw_version(0, &version(20));
+        assert!(ledger.is_proven(0) && !ledger.is_proven(1));
+        ledger.saw_version(1, &version(30));
+        ledger.wrote(1, &"web", &version(25), START);
+        assert!(ledger.is_proven(1), "the store was faster than the answer");
     }
 
     #[test]

@@ -73,6 +73,7 @@
 //! `kube` (default) makes k8s-openapi's types and those of `#[derive(CustomResource)]` work as
 //! they are. The binary chooses k8s-openapi's `v1_xx` feature.
 
+mod clock;
 mod context;
 mod controller;
 mod ledger;
@@ -84,6 +85,7 @@ mod serve;
 mod signal;
 mod writes;
 
+pub use clock::Clock;
 pub use context::Context;
 pub use controller::{Builder as ControllerBuilder, Controller, ControllerError, Named, Term};
 pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, ManagerError};

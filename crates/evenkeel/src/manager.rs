@@ -31,6 +31,8 @@ use group::{Work, Works};
 /// refused from that moment on, it is joined, and the Manager campaigns again.
 pub struct Manager {
     client: Client,
+    /// For what runs always: not bound to a term.
+    unfenced: Client,
     informers: Informers,
     probes: Probes,
     registry: Registry,
@@ -52,6 +54,12 @@ impl Manager {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// The client without the fence, for what is not bound to a term of leadership: events, reports.
+    #[must_use]
+    pub fn unfenced_client(&self) -> &Client {
+        &self.unfenced
     }
 
     /// The informers: ask here for the collections that controllers watch. They start with the
@@ -133,7 +141,8 @@ impl Manager {
         self.leading.push(Work::new(name.into(), work));
     }
 
-    /// Runs `work` for as long as the Manager runs, leading or not.
+    /// Runs `work` for as long as the Manager runs, leading or not. The client in its term is
+    /// not fenced: it writes whenever it likes, beside the other candidates' work of this name.
     ///
     /// It must return soon after [`Term::stop`] is cancelled. An error stops the Manager.
     pub fn run_always<F>(

@@ -80,6 +80,11 @@ impl<K: Clone + Eq + Hash> Writes<K> {
         }
     }
 
+    /// Whether a store has shown a write that was made here.
+    pub(crate) fn is_proven(&self, source: SourceId) -> bool {
+        self.ledger.lock().is_proven(source)
+    }
+
     /// Holds a key that a run is done with until its writes are seen.
     pub(crate) fn park(&self, item: &Item<K>) {
         let ledger = self.ledger.lock();

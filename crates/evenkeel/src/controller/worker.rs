@@ -47,7 +47,8 @@ enum Failure {
 
 impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
     async fn run(&self, item: Item<K>) {
-        if self.writes.give_up(item.key()) {
+        let unseen = self.writes.give_up(item.key());
+        if unseen {
             self.metrics.unseen.inc();
             let key = item.key();
             tracing::warn!(
@@ -62,6 +63,7 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
             writes: Arc::clone(&self.writes),
             stop: self.stop.clone(),
             failures: item.failures(),
+            unseen,
         };
         self.metrics.active.inc();
         let started = Instant::now();

@@ -127,7 +127,8 @@ impl Builder {
     /// [`ManagerError::Election`] for settings with which two processes could lead at once.
     pub fn build(self) -> Result<Manager, ManagerError> {
         let metrics = self.registry.metrics();
-        let mut client = self.client;
+        let unfenced = self.client;
+        let mut client = unfenced.clone();
         let elector = match self.election {
             None => None,
             Some(election) => {
@@ -162,6 +163,7 @@ impl Builder {
         let informers = Informers::builder(client.clone()).metrics(metrics).build();
         Ok(Manager {
             client,
+            unfenced,
             informers,
             probes: self.probes,
             registry: self.registry,

@@ -44,7 +44,7 @@ impl Manager {
 
     async fn run_works(&self, stop: &CancellationToken) -> Result<(), ManagerError> {
         let always = Term {
-            client: self.client.clone(),
+            client: self.unfenced.clone(),
             stop: CancellationToken::new(),
             grace: self.grace,
         };
@@ -80,6 +80,12 @@ impl Manager {
             };
             tracing::info!(identity = elector.identity(), "Successfully acquired lease");
             let ended = self.run_term(stop, Some(&leadership)).await;
+            if matches!(ended, Err(ManagerError::Overrun { .. })) {
+                // Something still runs: the Lease is left to run out, so that nobody begins
+                // beside it any sooner.
+                drop(leadership);
+                return ended;
+            }
             // The work has been joined: the next leader may begin at once.
             let released = leadership.release().await;
             tracing::info!(
@@ -98,12 +104,11 @@ impl Manager {
         stop: &CancellationToken,
         leadership: Option<&Leadership>,
     ) -> Result<(), ManagerError> {
-        let term = |grace| Term {
+        let term = Term {
             client: self.client.clone(),
             stop: CancellationToken::new(),
-            grace,
+            grace: self.grace,
         };
-        let term = term(self.grace);
         let lost = async {
             match leadership {
                 Some(leadership) => leadership.lost().await,
