@@ -88,7 +88,7 @@ impl OwnersPatch {
 }
 
 /// The merge patch that leaves an object with these finalizers (G43).
-pub(crate) fn finalizers(version: &ResourceVersion, remaining: &[&str]) -> Value {
+pub(crate) fn finalizers(version: &ResourceVersion, remaining: &[String]) -> Value {
     json!({"metadata": {
         "resourceVersion": version,
         "finalizers": null_if_empty(remaining),

@@ -40,6 +40,7 @@ impl Shared {
         }
         let api = self.api_of(target)?;
         let mut options = deletion.options();
+        let mut version = target.resource_version.clone();
         for conflicts in 1..=CONFLICTS {
             match api.delete(&target.name, &options).await {
                 Ok(_) => {
@@ -48,7 +49,7 @@ impl Shared {
                         policy = deletion.policy.as_str(),
                         "deleted"
                     );
-                    self.change(|graph| graph.accepted(target.node));
+                    self.change(|graph| graph.accepted(target.node, &version));
                     return Ok(());
                 }
                 Err(error) if says_absent(&error, &target.name) => {
@@ -61,17 +62,17 @@ impl Shared {
             let Some(live) = self.read(&api, target).await? else {
                 return Ok(());
             };
+            self.change(|graph| graph.written(target.kind_id, &live.metadata));
             match deletion.after_conflict(&live.metadata, conflicts) {
-                AfterConflict::Retry(again) => options = again,
+                AfterConflict::Retry(again) => {
+                    options = again;
+                    version = live.metadata.resource_version.unwrap_or_default();
+                }
                 AfterConflict::Gone => {
                     self.absent(target.node, target.kind_id);
                     return Ok(());
                 }
-                AfterConflict::Stop => {
-                    // So that the next judgement is of what was just read.
-                    self.change(|graph| graph.written(target.kind_id, &live.metadata));
-                    return Ok(());
-                }
+                AfterConflict::Stop => break,
             }
         }
         Err(changed(target))
@@ -143,29 +144,25 @@ impl Shared {
     async fn remove_finalizer(&self, removal: &FinalizerRemoval) -> Result<(), WorkError> {
         let target = &removal.target;
         let api = self.api_of(target)?;
-        let mut body = removal
-            .alone
-            .then(|| patch::finalizers(&target.resource_version, &[]));
+        let mut known = removal.alone.then(|| target.resource_version.clone());
         for _ in 0..CONFLICTS {
-            let sent = match body.take() {
-                Some(body) => body,
+            let (version, remaining) = match known.take() {
+                Some(version) => (version, Vec::new()),
                 None => {
                     let Some(live) = self.read(&api, target).await? else {
                         return Ok(());
                     };
                     let live = live.metadata;
+                    self.change(|graph| graph.written(target.kind_id, &live));
                     if !live.has_finalizer(removal.finalizer) {
-                        self.change(|graph| graph.written(target.kind_id, &live));
                         return Ok(());
                     }
-                    let remaining = live
-                        .finalizers()
-                        .filter(|other| *other != removal.finalizer);
-                    let version = live.resource_version.clone().unwrap_or_default();
-                    patch::finalizers(&version, &remaining.collect::<Vec<_>>())
+                    let mut remaining = live.finalizers;
+                    remaining.retain(|other| other != removal.finalizer);
+                    (live.resource_version.unwrap_or_default(), remaining)
                 }
             };
-            let patch = Patch::merge(&sent);
+            let patch = Patch::merge(&patch::finalizers(&version, &remaining));
             match api
                 .patch(&target.name, &patch, &PatchOptions::default())
                 .await
@@ -173,7 +170,7 @@ impl Shared {
                 Ok(object) => {
                     self.change(|graph| {
                         // With its last finalizer the object goes, and the answer has no new version.
-                        graph.accepted(target.node);
+                        graph.accepted(target.node, &version);
                         graph.written(target.kind_id, &object.metadata);
                     });
                     return Ok(());

@@ -259,10 +259,13 @@ impl Graph {
         }
     }
 
-    /// The server accepted the request that the node's state asked for. Nothing more is asked for
-    /// as long as the graph holds the same state: the next one is on its way.
-    pub fn accepted(&mut self, node: NodeId) {
-        if let Some(index) = self.resolve_node(node) {
+    /// The server accepted the request that the node's state at `version` asked for. Nothing more
+    /// is asked for as long as the graph holds that state: the next one is on its way, if it is
+    /// not here already.
+    pub fn accepted(&mut self, node: NodeId, version: &ResourceVersion) {
+        if let Some(index) = self.resolve_node(node)
+            && self.nodes[index].version == *version
+        {
             self.nodes[index].flags.set(Flags::ACCEPTED);
         }
     }

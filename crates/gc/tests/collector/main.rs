@@ -5,6 +5,7 @@
 
 mod background;
 mod cluster;
+mod custom;
 mod faults;
 mod foreground;
 mod identities;

@@ -246,7 +246,8 @@ fn incident_15_a_lingering_object_is_deleted_once() {
     let mut f = Fixture::new();
     f.map(&owner()).map(&part()).deleted("owner");
     let deletion = f.deletion();
-    f.graph.accepted(deletion.target.node);
+    f.graph
+        .accepted(deletion.target.node, &deletion.target.resource_version);
     // The same state listed again, and then terminating for as long as its finalizer takes.
     f.map(&part());
     assert_eq!(f.names(), Vec::<String>::new());
@@ -254,6 +255,18 @@ fn incident_15_a_lingering_object_is_deleted_once() {
         f.map(&part().version(version).terminating().finalizer("slow"));
         assert_eq!(f.names(), Vec::<String>::new());
     }
+}
+
+#[test]
+fn an_answer_that_comes_after_its_event_stops_nothing() {
+    let mut f = Fixture::new();
+    f.map(&owner()).map(&part()).deleted("owner");
+    let deletion = f.deletion();
+    // The DELETE was in foreground, and the informer is faster than its answer.
+    f.map(&part().foreground().version(2));
+    f.graph
+        .accepted(deletion.target.node, &deletion.target.resource_version);
+    assert_eq!(f.names(), ["part"]);
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn history(seed: u64, fault: Fault) -> Result<(), String> {
 /// How many histories are run. More of them by command: `EVENKEEL_GC_HISTORIES=10000000`.
 fn histories() -> u64 {
     let more = std::env::var("EVENKEEL_GC_HISTORIES");
-    more.map_or(4000, |text| text.parse().unwrap())
+    more.map_or(2500, |text| text.parse().unwrap())
 }
 
 #[test]
@@ -33,6 +33,16 @@ fn gc_survivors_are_those_of_the_naive_collector() {
         "{} histories went wrong: {shown:#?}",
         failures.len()
     );
+}
+
+#[test]
+fn gc_nothing_that_is_held_is_deleted_whatever_users_do_meanwhile() {
+    for seed in 0..histories() {
+        let mut run = Run::new(seed, Fault::None);
+        if let Err(error) = run.meddle() {
+            panic!("seed {seed}: {error}");
+        }
+    }
 }
 
 /// The same check finds collectors that are broken on purpose.

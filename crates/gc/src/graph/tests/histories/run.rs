@@ -126,18 +126,41 @@ impl Run {
         compared.map_err(|error| format!("{error}\nbefore: {before:#?}"))
     }
 
+    /// Users act while the collector runs. What is left then depends on who was first; what must
+    /// never happen is a deletion of what an owner holds at that moment.
+    pub(crate) fn meddle(&mut self) -> Result<(), String> {
+        for _ in 0..40 {
+            let (world, rng) = (&mut self.world, &mut self.rng);
+            self.user.act(world, rng);
+            self.found_waiting.clear();
+            for _ in 0..self.rng.u8(..12) {
+                self.step();
+            }
+            if let Some(wrong) = self.wrong.take() {
+                return Err(wrong);
+            }
+        }
+        self.run_to_rest()
+    }
+
+    fn step(&mut self) {
+        match self.rng.u8(..11) {
+            0..=3 => self.inform(),
+            4..=7 => self.start(),
+            _ => self.arrive(),
+        }
+    }
+
     fn run_to_rest(&mut self) -> Result<(), String> {
         self.pending.append(&mut self.parked);
         for _ in 0..20_000 {
             if let Some(wrong) = self.wrong.take() {
                 return Err(wrong);
             }
-            match self.rng.u8(..12) {
-                0..=3 => self.inform(),
-                4..=7 => self.start(),
-                8..=10 => self.arrive(),
-                _ => user::touch(&mut self.world, &mut self.rng),
+            if self.rng.u8(..12) == 0 {
+                user::touch(&mut self.world, &mut self.rng);
             }
+            self.step();
             if self.is_at_rest() {
                 self.graph.assert_consistent();
                 let unsettled = self.graph.unsettled();
@@ -326,6 +349,7 @@ impl Run {
         if self.fault == Fault::NoPreconditions {
             options.preconditions = None;
         }
+        let mut version = deletion.target.resource_version.clone();
         let mut conflicts = 0;
         loop {
             match self.try_delete(uid, deletion, &options) {
@@ -333,7 +357,8 @@ impl Run {
                     if self.rng.u8(..16) == 0 {
                         return false;
                     }
-                    self.graph.accepted(deletion.target.node);
+                    self.meanwhile();
+                    self.graph.accepted(deletion.target.node, &version);
                     return true;
                 }
                 Err(Refused::NotFound) => break,
@@ -348,9 +373,12 @@ impl Run {
                 break;
             };
             match deletion.after_conflict(&live.meta(), conflicts) {
-                AfterConflict::Retry(retry) => options = retry,
+                AfterConflict::Retry(retry) => {
+                    options = retry;
+                    version = live.version.into();
+                }
                 AfterConflict::Gone => break,
-                AfterConflict::Stop => return true,
+                AfterConflict::Stop => return false,
             }
         }
         self.graph
@@ -448,9 +476,18 @@ impl Run {
             return false;
         }
         self.world.remove_finalizer(uid, removal.finalizer);
-        self.graph.accepted(removal.target.node);
+        self.meanwhile();
+        self.graph
+            .accepted(removal.target.node, &removal.target.resource_version);
         self.answer(uid, removal.target.kind_id);
         true
+    }
+
+    /// Informers may be faster than answers.
+    fn meanwhile(&mut self) {
+        for _ in 0..self.rng.u8(..4) {
+            self.inform();
+        }
     }
 
     fn answer(&mut self, uid: Uid, kind: KindId) {
