@@ -67,15 +67,23 @@ impl<M: MetaView> Claimant<'_, M> {
         }))
     }
 
-    /// Makes a child the claimant's. The UID in the patch makes sure that it is this child.
-    pub(crate) async fn adopt<T>(&self, context: &Context<ObjectKey>, child: &T) -> Result<T, Error>
+    /// Makes a child the claimant's; `None` when it is gone. The UID in the patch makes sure
+    /// that it is this child.
+    pub(crate) async fn adopt<T>(
+        &self,
+        context: &Context<ObjectKey>,
+        child: &T,
+    ) -> Result<Option<T>, Error>
     where
         T: Resource + DeserializeOwned,
     {
         let patch = Patch::strategic(&serde_json::json!({
             "metadata": {"uid": child.metadata().uid(), "ownerReferences": [self.owner_reference()]},
         }));
-        context.patch(child.metadata(), &patch).await
+        match context.patch(child.metadata(), &patch).await {
+            Err(error) if error.is_not_found() => Ok(None),
+            adopted => adopted.map(Some),
+        }
     }
 
     /// Takes the claimant's reference off a child. One that is gone, or was replaced by another

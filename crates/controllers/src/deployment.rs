@@ -54,6 +54,7 @@ pub fn controller(
         orphans: indexed(&sets, orphans())?,
         pods_of: indexed(&pods, Index::controller_uid())?,
         recorder,
+        clock: setup.clock,
     };
     let adopting = deployments.store().clone();
     let waiting = Waiting {

@@ -94,10 +94,12 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
             Name::GarbageCollector => {
                 let (reporter, metrics, workers) =
                     (reporter(name), setup.metrics.clone(), options.gc_workers);
-                // Its informers are its own and end with the term: a standby has no use for the
-                // metadata of everything.
+                // What other controllers mirror it watches through them. The other informers are
+                // its own and end with the term: a standby has no use for the metadata of everything.
+                let informers = setup.informers.clone();
                 manager.run_leading(name.as_str(), move |term| {
                     let collector = GarbageCollector::builder(term.client)
+                        .informers(informers.clone())
                         .recorder(&reporter)
                         .metrics(metrics.clone())
                         .concurrency(workers)

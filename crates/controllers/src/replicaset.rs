@@ -39,6 +39,7 @@ pub fn controller(
         orphans: indexed(&pods, orphans())?,
         siblings: indexed(&sets, Index::controller_uid())?,
         recorder,
+        clock: setup.clock,
     };
     let store = sets.store().clone();
     Ok(Controller::builder("replicaset")

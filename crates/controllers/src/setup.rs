@@ -1,3 +1,4 @@
+use evenkeel::Clock;
 use evenkeel_meta::{MetaView, Object};
 use evenkeel_observe::Metrics;
 use evenkeel_store::{AddIndexError, Index, Informer, Informers};
@@ -12,6 +13,8 @@ pub struct Setup {
     pub informers: Informers,
     /// Where controllers and queues report to.
     pub metrics: Metrics,
+    /// The time by which deadlines that live in objects are measured.
+    pub clock: Clock,
 }
 
 /// Adds an index to an informer's store, and answers it.

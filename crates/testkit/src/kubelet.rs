@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use evenkeel::{Context, Outcome, ReconcileError, Reconciler};
+use evenkeel::{Clock, Context, Outcome, ReconcileError, Reconciler};
 use evenkeel_client::{Error, Patch, PatchOptions, WriteOptions};
-use evenkeel_meta::{DeleteOptions, MetaView, Object, ObjectKey, Timestamp};
+use evenkeel_meta::{DeleteOptions, MetaView, Object, ObjectKey};
 use evenkeel_store::Store;
 use serde::Deserialize;
 use serde_json::json;
@@ -16,6 +16,7 @@ pub(crate) struct Kubelet {
     pods: Store<Pod>,
     nodes: Vec<String>,
     start_delay: Duration,
+    clock: Clock,
     /// Counts bound pods, which spreads them evenly.
     bound: AtomicU32,
     /// Counts started pods, for their addresses.
@@ -23,11 +24,17 @@ pub(crate) struct Kubelet {
 }
 
 impl Kubelet {
-    pub(crate) fn new(pods: Store<Pod>, nodes: Vec<String>, start_delay: Duration) -> Self {
+    pub(crate) fn new(
+        pods: Store<Pod>,
+        nodes: Vec<String>,
+        start_delay: Duration,
+        clock: Clock,
+    ) -> Self {
         Self {
             pods,
             nodes,
             start_delay,
+            clock,
             bound: AtomicU32::new(0),
             started: AtomicU32::new(0),
         }
@@ -94,7 +101,7 @@ impl Kubelet {
         pod: &Pod,
     ) -> Result<Outcome, ReconcileError> {
         let created = pod.metadata().creation_timestamp();
-        let age = created.map_or(self.start_delay, |at| Timestamp::now().saturating_since(at));
+        let age = created.map_or(self.start_delay, |at| self.clock.now().saturating_since(at));
         if age < self.start_delay {
             return Ok(Outcome::After(self.start_delay - age));
         }
@@ -105,7 +112,7 @@ impl Kubelet {
     /// Reports the pod as running and ready.
     async fn start(&self, context: &Context<ObjectKey>, pod: &Pod) -> Result<(), Error> {
         let meta = pod.metadata();
-        let now = Timestamp::now();
+        let now = self.clock.now();
         let condition =
             |type_: &str| json!({"type": type_, "status": "True", "lastTransitionTime": now});
         let containers: Vec<_> = pod

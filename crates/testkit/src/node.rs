@@ -10,7 +10,7 @@ const NODES: ApiResource = ApiResource::new_static("", "v1", "Node", "nodes", Sc
 pub(crate) const LABEL: &str = "evenkeel.dev/simulated";
 
 /// Registers a node, or finds it registered, and reports it ready.
-pub(crate) async fn register(client: &Client, name: &str) -> Result<(), Error> {
+pub(crate) async fn register(client: &Client, name: &str, now: Timestamp) -> Result<(), Error> {
     let api = client.dynamic(NODES, None);
     let node = json!({
         "apiVersion": "v1",
@@ -26,7 +26,6 @@ pub(crate) async fn register(client: &Client, name: &str) -> Result<(), Error> {
         Err(error) if !error.is_already_exists() => return Err(error),
         _ => {}
     }
-    let now = Timestamp::now();
     let resources = json!({"cpu": "1000", "memory": "1Ti", "pods": "100000"});
     let status = Patch::strategic(&json!({"status": {
         "capacity": resources,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use evenkeel::{BoxError, Controller, Term};
+use evenkeel::{BoxError, Clock, Controller, Term};
 use evenkeel_observe::Metrics;
 use evenkeel_pace::ItemBackoff;
 use evenkeel_store::{Informer, InformerOptions, Informers};
@@ -18,6 +18,7 @@ pub struct Nodes {
     count: usize,
     start_delay: Duration,
     workers: usize,
+    clock: Clock,
     metrics: Metrics,
 }
 
@@ -30,6 +31,7 @@ impl Nodes {
             count: 1,
             start_delay: Duration::ZERO,
             workers: 64,
+            clock: Clock::system(),
             metrics: Metrics::none(),
         }
     }
@@ -45,6 +47,14 @@ impl Nodes {
     #[must_use]
     pub fn start_delay(mut self, delay: Duration) -> Self {
         self.start_delay = delay;
+        self
+    }
+
+    /// The clock that start delays are measured by, and that conditions are stamped with. The
+    /// machine's unless set.
+    #[must_use]
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = clock;
         self
     }
 
@@ -69,9 +79,14 @@ impl Nodes {
             .map(|at| format!("simulated-{at}"))
             .collect();
         for name in &names {
-            node::register(&term.client, name).await?;
+            node::register(&term.client, name, self.clock.now()).await?;
         }
-        let kubelet = Kubelet::new(self.pods.store().clone(), names, self.start_delay);
+        let kubelet = Kubelet::new(
+            self.pods.store().clone(),
+            names,
+            self.start_delay,
+            self.clock,
+        );
         Controller::builder("simulated-nodes")
             .for_(&self.pods)
             .concurrency(self.workers)

@@ -1,6 +1,6 @@
 //! A Deployment's ReplicaSets: the one of its present template, and the others.
 
-use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, ReplicaSetStatus};
 
 use super::revision;
 use super::rolling::SetSize;
@@ -29,9 +29,15 @@ impl Children {
         self.old.iter().chain(&self.new)
     }
 
-    /// `spec.replicas` of all sets together.
-    pub(crate) fn total(&self) -> i32 {
-        self.all().map(wanted).fold(0, i32::saturating_add)
+    /// How many pods there may be of all sets together: those that are wanted, or those that
+    /// were seen where a set has yet to remove some.
+    ///
+    /// By the wanted numbers alone (contract kcm D7) the new set could grow before the pods in
+    /// whose place it grows have been removed, and there would be more than the surge allows.
+    pub(crate) fn occupied(&self) -> i32 {
+        self.all()
+            .map(|set| wanted(set).max(set.status.as_ref().map_or(0, |status| status.replicas)))
+            .fold(0, i32::saturating_add)
     }
 
     /// Whether a set is sized for another number of replicas than the Deployment asks for: the
@@ -50,12 +56,27 @@ pub(crate) fn wanted(set: &ReplicaSet) -> i32 {
 }
 
 /// What the plan of a rolling update needs to know.
+///
+/// A set that has yet to remove pods may show more available ones than it wants. Those that
+/// are about to go keep nobody's place.
 pub(crate) fn size(set: &ReplicaSet) -> SetSize {
     let status = set.status.as_ref();
+    let available = status.and_then(|status| status.available_replicas);
     SetSize {
         wanted: wanted(set),
-        available: status
-            .and_then(|status| status.available_replicas)
-            .unwrap_or(0),
+        available: available.unwrap_or(0).min(wanted(set)),
     }
+}
+
+/// Whether a set has been scaled to nothing, its controller has seen that, and its last pod is
+/// gone.
+pub(crate) fn is_empty(set: &ReplicaSet) -> bool {
+    let status = set.status.as_ref();
+    let observed = status.and_then(|status| status.observed_generation);
+    let pods = |status: &ReplicaSetStatus| {
+        i64::from(status.replicas) + i64::from(status.terminating_replicas.unwrap_or(0))
+    };
+    wanted(set) == 0
+        && status.map_or(0, pods) == 0
+        && observed.unwrap_or(0) >= set.metadata.generation.unwrap_or(0)
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use evenkeel::{Context, Outcome, ReconcileError, Reconciler};
+use evenkeel::{Clock, Context, Outcome, ReconcileError, Reconciler};
 use evenkeel_client::Error;
 use evenkeel_events::Recorder;
 use evenkeel_meta::{MetaView, ObjectKey, Resource};
@@ -26,6 +26,7 @@ pub(crate) struct DeploymentReconciler {
     /// Pods by the UID of their controller.
     pub(crate) pods_of: Index<Pod>,
     pub(crate) recorder: Recorder,
+    pub(crate) clock: Clock,
 }
 
 /// One pass over one Deployment.
@@ -55,9 +56,14 @@ impl Reconciler for DeploymentReconciler {
             children: Children::of(&deployment, sets),
             limits: Limits::of(&deployment),
             deployment: Deployment::clone(&deployment),
-            now: jiff::Timestamp::now(),
+            now: self.clock.now().into(),
         };
-        Ok(pass.run().await?)
+        match pass.run().await {
+            // Somebody was faster. What they wrote is on its way to the store; the next pass
+            // goes by it.
+            Err(error) if error.is_conflict() || error.is_already_exists() => Ok(Outcome::Backoff),
+            ended => Ok(ended?),
+        }
     }
 }
 
@@ -82,7 +88,7 @@ impl DeploymentReconciler {
         adopted.retain(|set| claimant.judge(&set.metadata) == Verdict::Adopt);
         if !adopted.is_empty() && claimant.may_adopt(context).await? {
             for set in adopted {
-                sets.push(Arc::new(claimant.adopt(context, &*set).await?));
+                sets.extend(claimant.adopt(context, &*set).await?.map(Arc::new));
             }
         }
         let mut kept = Vec::with_capacity(sets.len());
@@ -106,6 +112,7 @@ impl Pass<'_> {
         if self.is_paused() {
             self.sync_revision(false).await?;
             self.scale_all().await?;
+            self.clean_up().await?;
             return self.write_counts().await;
         }
         if self.roll_back().await? {
@@ -128,14 +135,15 @@ impl Pass<'_> {
         self.deployment.spec.paused.unwrap_or(false)
     }
 
-    /// Ends a pass of a rollout: cleans up once complete, and writes how it gets on.
+    /// Ends a pass of a rollout: writes how it gets on, and cleans up once it is complete.
     async fn finish(mut self) -> Result<Outcome, Error> {
         let status = self.rollout_status();
-        if status::is_complete(&self.deployment, self.limits, &status) {
-            self.clean_up().await?;
-        }
+        let complete = status::is_complete(&self.deployment, self.limits, &status);
         let check = status::check_after(&self.deployment, &status, self.now);
         self.write_status(status).await?;
+        if complete {
+            self.clean_up().await?;
+        }
         Ok(check.map_or(Outcome::Done, Outcome::After))
     }
 

@@ -15,11 +15,16 @@ use super::{revision, rolling, template};
 impl Pass<'_> {
     /// One step of a rolling update: the new set first, then the old ones.
     pub(super) async fn roll(&mut self) -> Result<(), Error> {
+        let is_made = self.children.new.is_some();
         self.sync_revision(true).await?;
         let Some(new) = &self.children.new else {
             return Ok(());
         };
-        let size = rolling::new_size(self.limits, wanted(new), self.children.total());
+        // A new set is a step of its own: the status tells of it before anything can fail.
+        if !is_made {
+            return Ok(());
+        }
+        let size = rolling::new_size(self.limits, wanted(new), self.children.occupied());
         if size != wanted(new) {
             return self.resize_new(size).await;
         }
@@ -47,8 +52,11 @@ impl Pass<'_> {
         }
     }
 
-    /// Whether pods of an old set have not come to their end yet.
+    /// Whether pods of an old set have not come to their end yet, or may still be made.
     fn old_pods_remain(&self) -> bool {
+        if !self.children.old.iter().all(children::is_empty) {
+            return true;
+        }
         let pods = self.reconciler.pods.snapshot();
         let uids = self
             .children
@@ -106,7 +114,7 @@ impl Pass<'_> {
 
     async fn create_new(&mut self, highest_old: i64) -> Result<(), Error> {
         let mut set = self.new_set();
-        let size = rolling::new_size(self.limits, 0, self.children.total());
+        let size = rolling::new_size(self.limits, 0, self.children.occupied());
         set.spec.replicas = Some(size);
         revision::update_new_set(&mut set, &self.deployment, highest_old);
         revision::set_replicas_annotations(&mut set, self.limits);
@@ -191,11 +199,14 @@ impl Pass<'_> {
         let mine =
             existing.metadata.controller().map(|owner| owner.uid) == self.deployment.metadata.uid();
         let template = existing.spec.template.as_ref();
-        if mine
-            && template.is_some_and(|t| template::same_template(t, &self.deployment.spec.template))
-        {
+        let same = |t: &_| template::same_template(t, &self.deployment.spec.template);
+        if mine && template.is_some_and(same) {
             self.children.new = Some(existing);
             return Ok(());
+        }
+        // An orphan of the right template is no collision: the next pass adopts it.
+        if existing.metadata.controller().is_none() && template.is_some_and(same) {
+            return Err(error);
         }
         let mut status = self.deployment.status.clone().unwrap_or_default();
         status.collision_count = Some(status.collision_count.unwrap_or(0) + 1);
@@ -293,6 +304,12 @@ impl Pass<'_> {
             return self.resize_new(self.limits.replicas).await;
         }
         if self.limits.recreate {
+            // The strategy was changed in the middle of a rollout: there is nothing to share out.
+            // The sets note what they were looked at for, and the replacement goes on.
+            for set in active {
+                let noted = self.resize(set.clone(), wanted(&set)).await?;
+                self.replace(noted);
+            }
             return Ok(());
         }
         let shares: Vec<_> = active

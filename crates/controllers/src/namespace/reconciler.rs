@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use evenkeel::{Context, Outcome, ReconcileError, Reconciler};
+use evenkeel::{Clock, Context, Outcome, ReconcileError, Reconciler};
 use evenkeel_client::{DiscoveredResource, Discovery, Error, WriteOptions};
 use evenkeel_meta::{MetaView, ObjectKey, Timestamp};
 use evenkeel_store::Store;
@@ -19,11 +19,12 @@ const KUBERNETES: &str = "kubernetes";
 
 pub(super) struct NamespaceReconciler {
     namespaces: Store<Namespace>,
+    clock: Clock,
 }
 
 impl NamespaceReconciler {
-    pub(super) fn new(namespaces: Store<Namespace>) -> Self {
-        Self { namespaces }
+    pub(super) fn new(namespaces: Store<Namespace>, clock: Clock) -> Self {
+        Self { namespaces, clock }
     }
 }
 
@@ -39,7 +40,7 @@ impl Reconciler for NamespaceReconciler {
         let Some(deleted) = observed.metadata.deletion_timestamp() else {
             return Ok(Outcome::Done);
         };
-        let since = Timestamp::now().saturating_since(deleted);
+        let since = self.clock.now().saturating_since(deleted);
         if since < QUIET {
             return Ok(Outcome::After(QUIET - since));
         }
@@ -73,16 +74,25 @@ impl NamespaceReconciler {
             remaining = content::empty(client, &name, others).await;
         }
         let done = remaining.is_empty() && discovery.failures.is_empty();
+        let failed = !remaining.errors.is_empty() || !discovery.failures.is_empty();
         let estimate = remaining.estimate;
-        // While pods remain the conditions say nothing of them: the other kinds are untouched.
+        // While pods remain the conditions count none of them: the other kinds are untouched.
         let left = if pods_remain {
-            Remaining::default()
+            Remaining {
+                errors: remaining.errors,
+                ..Remaining::default()
+            }
         } else {
             remaining
         };
-        let namespace = write_conditions(context, namespace, &discovery, &left).await?;
+        let now = self.clock.now();
+        let namespace = write_conditions(context, namespace, &discovery, &left, now).await?;
         if done {
             return finalize(context, namespace).await;
+        }
+        if failed {
+            // The conditions say why.
+            return Ok(Outcome::Backoff);
         }
         Ok(Outcome::After(estimate / 2 + SOON))
     }
@@ -120,10 +130,10 @@ async fn write_conditions(
     mut namespace: Namespace,
     discovery: &Discovery,
     left: &Remaining,
+    now: Timestamp,
 ) -> Result<Namespace, Error> {
     let mut status = namespace.status.clone().unwrap_or_default();
-    let now = Timestamp::now().into();
-    if !condition::set(&mut status, &discovery.failures, left, now) {
+    if !condition::set(&mut status, &discovery.failures, left, now.into()) {
         return Ok(namespace);
     }
     namespace.status = Some(status);

@@ -1,8 +1,9 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::{Context, Outcome, ReconcileError, Reconciler};
-use evenkeel_client::Error;
+use evenkeel::{Clock, Context, Outcome, ReconcileError, Reconciler};
+use evenkeel_client::{Error, ListOptions};
 use evenkeel_events::{EventType, ObjectReference, Recorder};
 use evenkeel_meta::{
     DeleteOptions, MetaView, Object, ObjectKey, Preconditions, Resource, Status, Timestamp,
@@ -20,6 +21,8 @@ use crate::pod::Pod;
 
 /// The most pods that one pass makes or removes.
 const BURST: usize = 500;
+/// When to look again at a set whose pods the store does not show as they are.
+const CATCH_UP: Duration = Duration::from_secs(1);
 
 /// Keeps as many pods as a ReplicaSet asks for (contracts kcm RS1-RS4).
 pub(crate) struct ReplicaSetReconciler {
@@ -32,6 +35,7 @@ pub(crate) struct ReplicaSetReconciler {
     /// ReplicaSets by the UID of their controller.
     pub(crate) siblings: Index<ReplicaSet>,
     pub(crate) recorder: Recorder,
+    pub(crate) clock: Clock,
 }
 
 /// Pods could not be made or removed.
@@ -56,29 +60,50 @@ impl Reconciler for ReplicaSetReconciler {
             meta: &set.metadata,
             selector: &selector,
         };
-        let pods = self.claimed(context, &claimant).await?;
+        match self.sync(context, &claimant, &set).await {
+            // Somebody was faster. What they wrote is on its way to the store; the next pass
+            // goes by it.
+            Err(error) if error.is_conflict() => Ok(Outcome::Backoff),
+            ended => Ok(ended?),
+        }
+    }
+}
+
+impl ReplicaSetReconciler {
+    async fn sync<M: MetaView>(
+        &self,
+        context: &Context<ObjectKey>,
+        claimant: &Claimant<'_, M>,
+        set: &ReplicaSet,
+    ) -> Result<Outcome, Error> {
+        let pods = self.claimed(context, claimant).await?;
         let mut refused = None;
         if !set.metadata.is_terminating() {
-            refused = self.scale(context, &claimant, &set, &pods).await.err();
+            if context.may_be_behind::<Pod>()
+                && excess(set, &pods) != 0
+                && !shows_what_is_there(context, claimant, &pods).await?
+            {
+                // What changes the store brings the set here again, too.
+                return Ok(Outcome::After(CATCH_UP));
+            }
+            refused = self.scale(context, claimant, set, &pods).await.err();
         }
-        let now = Timestamp::now();
+        let now = self.clock.now();
         let failure = refused
             .as_ref()
             .and_then(|refusal| refusal.failure.as_ref());
-        self.update_status(context, &set, &pods, failure, now)
+        self.update_status(context, set, &pods, failure, now)
             .await?;
         if let Some(refusal) = refused {
-            return Err(refusal.error.into());
+            return Err(refusal.error);
         }
-        Ok(match status::next_available(&set, &pods, now) {
+        Ok(match status::next_available(set, &pods, now) {
             // The clock's whole seconds may round the other way: look again right after.
             Some(left) => Outcome::After(left.max(Duration::from_millis(10))),
             None => Outcome::Done,
         })
     }
-}
 
-impl ReplicaSetReconciler {
     /// The set's pods, after adopting and releasing.
     async fn claimed<M: MetaView>(
         &self,
@@ -94,7 +119,7 @@ impl ReplicaSetReconciler {
         let adopted: Vec<_> = orphans.into_iter().filter(adoptable).collect();
         if !adopted.is_empty() && claimant.may_adopt(context).await? {
             for pod in adopted {
-                pods.push(Arc::new(claimant.adopt(context, &*pod).await?));
+                pods.extend(claimant.adopt(context, &*pod).await?.map(Arc::new));
             }
         }
         let mut kept = Vec::with_capacity(pods.len());
@@ -186,7 +211,7 @@ impl ReplicaSetReconciler {
         active: Vec<Arc<Pod>>,
         surplus: usize,
     ) -> Result<(), Refusal> {
-        let chosen = rank::to_delete(active, self.related(set), surplus, Timestamp::now());
+        let chosen = rank::to_delete(active, self.related(set), surplus, self.clock.now());
         let deletions = chosen.iter().map(|pod| async move {
             // In exactly the state that was ranked: a pod that was orphaned, or claimed by
             // another, since then is not this set's to delete (bug kcm B33).
@@ -215,7 +240,9 @@ impl ReplicaSetReconciler {
                     error,
                 };
             }
-            let message = error.to_string();
+            let message = error
+                .status()
+                .map_or_else(|| error.to_string(), |status| status.message.clone());
             self.recorder.event(
                 &ObjectReference::of(set),
                 EventType::Warning,
@@ -273,4 +300,41 @@ impl ReplicaSetReconciler {
             other => other.map(drop),
         }
     }
+}
+
+/// How many active pods there are beyond the wanted number; negative when some are missing.
+fn excess(set: &ReplicaSet, pods: &[Arc<Pod>]) -> i64 {
+    let active = pods.iter().filter(|pod| pod.is_active()).count();
+    i64::try_from(active).unwrap_or(i64::MAX) - i64::from(set.spec.replicas.unwrap_or(1))
+}
+
+/// Whether a live list shows the same pods as the store does.
+///
+/// Pods are made under generated names: nothing refuses a second set of them. So a store that
+/// may lack pods, those of the leader before or those of a run whose writes were not seen, is
+/// not acted on.
+async fn shows_what_is_there<M: MetaView>(
+    context: &Context<ObjectKey>,
+    claimant: &Claimant<'_, M>,
+    pods: &[Arc<Pod>],
+) -> Result<bool, Error> {
+    fn stays<'a>(meta: &'a impl MetaView) -> Option<&'a str> {
+        meta.uid().filter(|_| !meta.is_terminating())
+    }
+    let api = context
+        .client()
+        .metadata(Pod::api_resource(), claimant.meta.namespace());
+    let live = api
+        .list(&ListOptions::default().labels(claimant.selector))
+        .await?;
+    let mine = live.items.iter().map(|pod| &pod.metadata).filter(|meta| {
+        let owner = meta.controller();
+        owner.map(|owner| owner.uid) == claimant.meta.uid()
+    });
+    let live: HashSet<&str> = mine.filter_map(stays).collect();
+    let shown: HashSet<&str> = pods
+        .iter()
+        .filter_map(|pod| stays(pod.metadata()))
+        .collect();
+    Ok(live == shown)
 }
