@@ -172,6 +172,10 @@ impl fmt::Display for GroupVersionKind {
     }
 }
 
+#[expect(
+    clippy::ptr_arg,
+    reason = "a static version stays borrowed, which `&str` would forget"
+)]
 fn api_version(group: &Cow<'static, str>, version: &Cow<'static, str>) -> Cow<'static, str> {
     if group.is_empty() {
         version.clone()
