@@ -53,8 +53,9 @@ pub struct Inspector {
 }
 
 impl Builder {
-    /// Informers to share with other loops: one LIST and one WATCH a resource for all of them.
-    /// Default: informers of its own, which end with the collector.
+    /// Informers of other loops in this process. A resource of which one of them shows every
+    /// object, decoded as whatever, is watched through it; the others get informers of the
+    /// collector's own, which end with it. Default: all are its own.
     pub fn informers(mut self, informers: Informers) -> Self {
         self.informers = Some(informers);
         self
@@ -88,14 +89,11 @@ impl Builder {
     #[must_use]
     pub fn build(self) -> GarbageCollector {
         let own_recorder = self.recorder.is_none();
-        let owned = self.informers.is_none();
-        let informers = self.informers.unwrap_or_else(|| {
-            Informers::builder(self.client.clone())
-                .metrics(self.metrics.clone())
-                .build()
-        });
+        let own = Informers::builder(self.client.clone())
+            .metrics(self.metrics.clone())
+            .build();
         let shared = Arc::new(Shared::new(self.client, &self.metrics, self.recorder));
-        let monitors = Monitors::new(Arc::clone(&shared), informers, owned, self.ignored);
+        let monitors = Monitors::new(Arc::clone(&shared), self.informers, own, self.ignored);
         GarbageCollector {
             shared,
             monitors: Arc::new(monitors),

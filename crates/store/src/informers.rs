@@ -205,16 +205,22 @@ impl Informers {
     /// already; if none does, off a new one of [`metadata`](Self::metadata).
     #[must_use]
     pub fn metadata_view(&self, resource: ApiResource) -> MetadataView {
+        self.find_metadata_view(&resource).unwrap_or_else(|| {
+            MetadataView::of(self.metadata(resource, InformerOptions::default()))
+        })
+    }
+
+    /// As [`metadata_view`](Self::metadata_view), but only if such an informer is there: for
+    /// those who keep the others elsewhere, because they need them for a shorter time.
+    #[must_use]
+    pub fn find_metadata_view(&self, resource: &ApiResource) -> Option<MetadataView> {
         let all = InformerOptions::default();
-        let there = {
-            let state = self.inner.state.lock();
-            let candidates = state.informers.iter();
-            candidates
-                .filter(|(identity, _)| identity.resource == resource && identity.selection == all)
-                .find(|(_, informer)| !informer.is_stopped())
-                .map(|(_, informer)| informer.metadata_view())
-        };
-        there.unwrap_or_else(|| MetadataView::of(self.metadata(resource, all)))
+        let state = self.inner.state.lock();
+        let candidates = state.informers.iter();
+        candidates
+            .filter(|(identity, _)| identity.resource == *resource && identity.selection == all)
+            .find(|(_, informer)| !informer.is_stopped())
+            .map(|(_, informer)| informer.metadata_view())
     }
 
     /// The informer that is there already, or a new one, which waits for [`start`](Self::start).

@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use evenkeel_client::Discovery;
-use evenkeel_meta::{ApiResource, GroupResource, Metadata, ObjectKey};
-use evenkeel_store::{Event, Informer, InformerOptions, Informers, Registration, SyncState};
+use evenkeel_meta::{ApiResource, GroupResource, ObjectKey};
+use evenkeel_store::{Informers, MetadataEvent, MetadataView, Registration, SyncState};
 use hashbrown::HashSet;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, timeout_at};
@@ -14,9 +14,10 @@ use crate::graph::KindId;
 /// One informer for each resource that can be collected, kept up to date with discovery (G3, G7).
 pub(crate) struct Monitors {
     shared: Arc<Shared>,
-    informers: Informers,
-    /// Whether the informers serve nobody else, so that they may be stopped.
-    owned: bool,
+    /// Other loops' informers. What one of them shows is not asked for twice.
+    others: Option<Informers>,
+    /// For what nobody else shows.
+    own: Informers,
     ignored: HashSet<GroupResource>,
     running: Mutex<Vec<Monitor>>,
 }
@@ -24,7 +25,9 @@ pub(crate) struct Monitors {
 struct Monitor {
     resource: ApiResource,
     kind: KindId,
-    informer: Informer<Metadata>,
+    view: MetadataView,
+    /// Whether nobody else uses the informer behind it, so that it may be stopped.
+    owned: bool,
     /// Dropped with the monitor: no event comes after that.
     _registration: Registration,
 }
@@ -32,14 +35,14 @@ struct Monitor {
 impl Monitors {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        informers: Informers,
-        owned: bool,
+        others: Option<Informers>,
+        own: Informers,
         ignored: HashSet<GroupResource>,
     ) -> Self {
         Self {
             shared,
-            informers,
-            owned,
+            others,
+            own,
             ignored,
             running: Mutex::new(Vec::new()),
         }
@@ -113,16 +116,20 @@ impl Monitors {
                     Some(resource.scope),
                 )
             });
-            let informer = self
-                .informers
-                .metadata(resource.clone(), InformerOptions::default());
+            let theirs = self
+                .others
+                .as_ref()
+                .and_then(|others| others.find_metadata_view(resource));
+            let owned = theirs.is_none();
+            let view = theirs.unwrap_or_else(|| self.own.metadata_view(resource.clone()));
             let shared = Arc::clone(&self.shared);
-            let handler = move |_: &ObjectKey, event: &Event<Metadata>| shared.inform(kind, event);
-            match informer.add_handler(handler) {
+            let handler = move |_: &ObjectKey, event: MetadataEvent<'_>| shared.inform(kind, event);
+            match view.add_handler(handler) {
                 Ok(registration) => running.push(Monitor {
                     resource: resource.clone(),
                     kind,
-                    informer,
+                    view,
+                    owned,
                     _registration: registration,
                 }),
                 // The next turn tries again.
@@ -131,25 +138,23 @@ impl Monitors {
         }
         let started = running.len() > before;
         drop(running);
-        self.informers.start();
+        self.own.start();
         started
     }
 
     /// Waits until all have synced, or time is up: what cannot sync must not hold up the rest
     /// (G6).
     async fn wait(&self, deadline: Instant) {
-        let waiting: Vec<Informer<Metadata>> = {
+        let waiting: Vec<MetadataView> = {
             let running = self.running.lock();
-            let unsynced = running
-                .iter()
-                .filter(|monitor| !monitor.informer.has_synced());
-            unsynced.map(|monitor| monitor.informer.clone()).collect()
+            let unsynced = running.iter().filter(|monitor| !monitor.view.has_synced());
+            unsynced.map(|monitor| monitor.view.clone()).collect()
         };
         let mut late = 0;
-        for informer in waiting {
-            if !matches!(timeout_at(deadline, informer.synced()).await, Ok(Ok(()))) {
-                let state = informer.sync_state();
-                tracing::warn!(resource = %informer.resource(), ?state, "not synced; going on without");
+        for view in waiting {
+            if !matches!(timeout_at(deadline, view.synced()).await, Ok(Ok(()))) {
+                let state = view.sync_state();
+                tracing::warn!(resource = %view.resource(), ?state, "not synced; going on without");
                 late += 1;
             }
         }
@@ -164,7 +169,7 @@ impl Monitors {
         let mut running = self.running.lock();
         let synced: Vec<GroupResource> = running
             .iter()
-            .filter(|monitor| wanted.contains(&monitor.resource) && monitor.informer.has_synced())
+            .filter(|monitor| wanted.contains(&monitor.resource) && monitor.view.has_synced())
             .map(|monitor| monitor.resource.group_resource())
             .collect();
         let stays = |monitor: &Monitor| {
@@ -181,8 +186,8 @@ impl Monitors {
         drop(running);
         for monitor in going {
             tracing::info!(resource = %monitor.resource, "no longer served");
-            if self.owned {
-                monitor.informer.stop();
+            if monitor.owned {
+                monitor.view.stop();
             }
             drop(monitor._registration);
             self.shared.change(|graph| graph.drop_kind(monitor.kind));
@@ -192,20 +197,14 @@ impl Monitors {
     /// The resources that have not synced, and why.
     pub(crate) fn unsynced(&self) -> Vec<SyncState> {
         let running = self.running.lock();
-        let unsynced = running
-            .iter()
-            .filter(|monitor| !monitor.informer.has_synced());
-        unsynced
-            .map(|monitor| monitor.informer.sync_state())
-            .collect()
+        let unsynced = running.iter().filter(|monitor| !monitor.view.has_synced());
+        unsynced.map(|monitor| monitor.view.sync_state()).collect()
     }
 
-    /// Ends all events, and the informers too if they serve nobody else.
+    /// Ends all events, and the informers that serve nobody else.
     pub(crate) async fn shut_down(&self) {
         self.running.lock().clear();
-        if self.owned {
-            self.informers.shutdown().await;
-        }
+        self.own.shutdown().await;
     }
 }
 

@@ -1,8 +1,8 @@
 use evenkeel_client::{Api, Client};
 use evenkeel_events::Recorder;
-use evenkeel_meta::{ApiResource, Metadata, Object};
+use evenkeel_meta::{ApiResource, MetaView, Metadata};
 use evenkeel_observe::{Counter, Metrics};
-use evenkeel_store::{Deletion, Event};
+use evenkeel_store::MetadataEvent;
 use evenkeel_workqueue::Queue;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
@@ -80,22 +80,18 @@ impl Shared {
     }
 
     /// An informer's news.
-    pub(crate) fn inform(&self, kind: KindId, event: &Event<Metadata>) {
+    pub(crate) fn inform(&self, kind: KindId, event: MetadataEvent<'_>) {
         self.change(|graph| match event {
-            Event::Added { object, .. } | Event::Updated { new: object, .. } => {
-                graph.observe(kind, object.metadata());
-            }
-            Event::Deleted(deletion) => {
-                let uid = deletion
-                    .last_known()
-                    .and_then(|object| object.metadata.uid.as_ref());
-                match (deletion, uid) {
-                    (Deletion::Final(_), Some(uid)) => graph.deleted(uid.as_str()),
-                    (Deletion::Unknown { .. }, Some(uid)) => graph.vanished(uid.as_str()),
-                    // Nothing of it was ever decoded, so the graph does not know it either.
-                    (_, None) => {}
-                }
-            }
+            MetadataEvent::Present { object, .. } => graph.observe(kind, &object),
+            MetadataEvent::Gone {
+                last_known,
+                reported,
+            } => match last_known.as_ref().and_then(MetaView::uid) {
+                Some(uid) if reported => graph.deleted(uid),
+                Some(uid) => graph.vanished(uid),
+                // Nothing of it was ever decoded, so the graph does not know it either.
+                None => {}
+            },
         });
     }
 
