@@ -177,6 +177,15 @@ fn client_go_r23_b15_a_watch_from_nowhere_has_no_position_before_its_first_real_
 }
 
 #[test]
+fn client_go_r23_a_bookmark_is_a_position_for_a_watch_from_nowhere_too() {
+    let (mut harness, _) = Harness::listing();
+    harness.feed(page_end("0"));
+    assert_eq!(harness.feed(added("a", "10")), ["+a"]);
+    assert_eq!(harness.feed(bookmark("20")), ["at 20"]);
+    assert_eq!(harness.feed(added("b", "21")), ["+b@21"]);
+}
+
+#[test]
 fn client_go_b6_a_bookmark_that_goes_backwards_begins_a_new_history() {
     let mut harness = Harness::following();
     harness.feed(modified("a", "1200"));
