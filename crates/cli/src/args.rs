@@ -19,7 +19,7 @@ use crate::{duration, log};
 ///
 /// Flags may be written with `_` instead of `-`. Durations are spelled as in Go: 15s, 1m30s, 500ms.
 #[derive(Debug, Parser)]
-#[command(name = "evenkeel", version, max_term_width = 100)]
+#[command(name = "evenkeel", version)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) logging: Logging,

@@ -11,6 +11,10 @@ pub(crate) enum Failure {
     Failed(Vec<String>),
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "both are handed to `map_err` as they are"
+)]
 impl Failure {
     pub(crate) fn usage(message: impl ToString) -> Self {
         Self::Usage(message.to_string())

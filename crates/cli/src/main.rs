@@ -20,20 +20,24 @@ use std::process::ExitCode;
 use clap::Parser;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, LogFormat};
 use crate::error::Failure;
 use crate::output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse_from(args::normalized(std::env::args_os()));
     let output = Output::new();
+    let format = cli.logging.log_format;
     let outcome = start(cli, &output);
     output.finish();
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             for line in failure.lines() {
-                output.error(&line);
+                match format {
+                    LogFormat::Text => output.error(&line),
+                    LogFormat::Json => tracing::error!("{line}"),
+                }
             }
             failure.exit_code()
         }
@@ -95,7 +99,7 @@ mod tests {
         let sent = std::process::Command::new("kill")
             .args(["-TERM", &id])
             .status();
-        assert!(sent.unwrap().success());
+        assert!(sent.is_ok_and(|status| status.success()));
     }
 
     #[tokio::test]

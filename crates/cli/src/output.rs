@@ -33,31 +33,29 @@ impl Output {
 
     /// A line of result.
     pub(crate) fn line(&self, text: &str) {
-        self.0.lock().above_frame(|| {
-            let _ = writeln!(std::io::stdout(), "{text}");
-        });
+        let screen = self.0.lock();
+        write_stdout(&format!("{}{text}\n{}", screen.erasing(), screen.drawing()));
     }
 
     /// A fault.
     pub(crate) fn error(&self, text: &str) {
-        self.0.lock().above_frame(|| {
-            let _ = writeln!(std::io::stderr(), "error: {text}");
-        });
+        self.log(format!("error: {text}\n").as_bytes());
     }
 
     /// Whole lines of log.
     pub(crate) fn log(&self, bytes: &[u8]) {
-        self.0.lock().above_frame(|| {
-            let _ = std::io::stderr().write_all(bytes);
-        });
+        let screen = self.0.lock();
+        write_stdout(&screen.erasing());
+        let _ = std::io::stderr().write_all(bytes);
+        write_stdout(&screen.drawing());
     }
 
     /// Replaces the live view. Lines must fit the terminal's width.
     pub(crate) fn draw(&self, frame: Vec<String>) {
         let mut screen = self.0.lock();
-        screen.erase();
+        let erasing = screen.erasing();
         screen.frame = frame;
-        screen.show();
+        write_stdout(&format!("{erasing}{}", screen.drawing()));
     }
 
     /// Leaves the live view as it stands: nothing is drawn over it any more.
@@ -67,29 +65,24 @@ impl Output {
 }
 
 impl Screen {
-    fn above_frame(&mut self, write: impl FnOnce()) {
-        self.erase();
-        write();
-        self.show();
-    }
-
-    fn erase(&self) {
-        if !self.frame.is_empty() {
-            // Up to the first line of the view, then clear to the end of the screen.
-            let _ = write!(std::io::stdout(), "\x1b[{}F\x1b[J", self.frame.len());
+    /// Up to the first line of the live view, then clear to the end of the screen.
+    fn erasing(&self) -> String {
+        match self.frame.len() {
+            0 => String::new(),
+            lines => format!("\x1b[{lines}F\x1b[J"),
         }
     }
 
-    fn show(&self) {
-        let mut text = String::new();
-        for line in &self.frame {
-            text.push_str(line);
-            text.push('\n');
-        }
-        let mut stdout = std::io::stdout();
-        let _ = stdout.write_all(text.as_bytes());
-        let _ = stdout.flush();
+    fn drawing(&self) -> String {
+        self.frame.iter().map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// One write, so that nobody sees half of it.
+fn write_stdout(text: &str) {
+    let mut stdout = std::io::stdout();
+    let _ = stdout.write_all(text.as_bytes());
+    let _ = stdout.flush();
 }
 
 /// The terminal's columns and rows.

@@ -60,7 +60,7 @@ impl Replica {
             election.timing = lease.timing;
             election.client = Some(client);
             election.announce = Some(Box::new(move |announcement| {
-                announce(&recorder, announcement)
+                announce(&recorder, announcement);
             }));
             builder = builder.election(election);
         }

@@ -123,12 +123,13 @@ impl Session {
         let mut view = View::new(self.output.clone());
         let mut has_converged = false;
         loop {
-            let state = self.state(cluster);
-            view.update(&state);
-            let waiting = standing::waiting(cluster, applied);
-            if !has_converged && waiting.is_empty() && state.leader.is_some() {
+            if view.is_due(self.started.elapsed()) {
+                view.update(&self.state(cluster));
+            }
+            let is_done = || self.leaders.is_led() && standing::all_converged(cluster, applied);
+            if !has_converged && is_done() {
                 has_converged = true;
-                view.converged(&state, applied.len(), once);
+                view.converged(&self.state(cluster), applied.len(), once);
                 if once {
                     return Ok(());
                 }
@@ -168,7 +169,7 @@ impl Session {
             "not converged after {}",
             duration::display(timeout)
         )];
-        if self.leaders.current().is_none() {
+        if !self.leaders.is_led() {
             faults.push("no controller manager leads".to_owned());
         }
         faults.extend(cluster.unsynced());

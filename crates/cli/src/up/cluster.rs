@@ -66,6 +66,11 @@ impl Cluster {
         informers.find(|informer| informer.resource() == resource)
     }
 
+    /// Whether the objects of a kind are all known, so that one that is not there is gone.
+    pub(crate) fn has_synced(&self, resource: &ApiResource) -> bool {
+        self.informer(resource).is_some_and(Informer::has_synced)
+    }
+
     pub(crate) fn get(&self, resource: &ApiResource, key: &ObjectKey) -> Option<Arc<Observed>> {
         self.informer(resource)?.store().get(key)
     }

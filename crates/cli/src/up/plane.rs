@@ -160,6 +160,11 @@ impl Leaders {
             .find(|(elector, _)| elector.is_leading())
     }
 
+    /// Whether one of them leads.
+    pub(crate) fn is_led(&self) -> bool {
+        self.leading().is_some()
+    }
+
     /// The name of the leader.
     pub(crate) fn current(&self) -> Option<String> {
         let seen = || self.watch.as_ref().and_then(LeaderWatch::current);

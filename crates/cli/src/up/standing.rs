@@ -9,28 +9,36 @@ use super::observed::Observed;
 /// How many pods a reason names.
 const NAMED_PODS: usize = 3;
 
+/// Whether all that was applied has become what it should be.
+pub(crate) fn all_converged(cluster: &Cluster, applied: &[Applied]) -> bool {
+    applied
+        .iter()
+        .all(|object| missing(cluster, object).is_none())
+}
+
 /// A line for each applied object that has not converged: which, and why.
 pub(crate) fn waiting(cluster: &Cluster, applied: &[Applied]) -> Vec<String> {
     let reason = |object: &Applied| {
-        let missing = missing(cluster, object)?;
-        Some(format!("{object}: {missing}"))
+        let mut parts = vec![missing(cluster, object)?];
+        if let Some(observed) = cluster.get(&object.resource, &object.key) {
+            parts.extend(complaints(&observed));
+            parts.extend(pods_in_the_way(cluster, &observed));
+        }
+        Some(format!("{object}: {}", parts.join("; ")))
     };
     applied.iter().filter_map(reason).collect()
 }
 
 fn missing(cluster: &Cluster, applied: &Applied) -> Option<String> {
     let rule = rule(&applied.resource)?;
-    let Some(object) = cluster.get(&applied.resource, &applied.key) else {
-        return Some("is gone, or was never seen".to_owned());
-    };
-    if object.metadata.generation < applied.generation {
-        return Some("the change has not been seen yet".to_owned());
+    match cluster.get(&applied.resource, &applied.key) {
+        None if cluster.has_synced(&applied.resource) => Some("it is gone".to_owned()),
+        None => Some("it has not been looked at yet".to_owned()),
+        Some(object) if object.metadata.generation < applied.generation => {
+            Some("its last change has not been seen yet".to_owned())
+        }
+        Some(object) => rule(&object),
     }
-    let missing = rule(&object)?;
-    let mut parts = vec![missing];
-    parts.extend(complaints(&object));
-    parts.extend(pods_in_the_way(cluster, &object));
-    Some(parts.join("; "))
 }
 
 /// Whether there is something to wait for in objects of this kind.

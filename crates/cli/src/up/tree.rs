@@ -188,7 +188,7 @@ mod tests {
         }
     }
 
-    fn owned(name: &str, owner: &str, rest: Value) -> Value {
+    fn owned(name: &str, owner: &str, rest: &Value) -> Value {
         let mut object = json!({"metadata": {"name": name, "uid": name, "namespace": "default",
             "ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": owner, "uid": owner, "controller": true}]}});
         object
@@ -203,7 +203,7 @@ mod tests {
         owned(
             name,
             owner,
-            json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running",
+            &json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running",
             "conditions": [{"type": "Ready", "status": ready}]}}),
         )
     }
@@ -217,11 +217,11 @@ mod tests {
                 "apps",
                 "ReplicaSet",
                 vec![
-                    owned("web-1", "web", json!({"spec": {"replicas": 0}})),
+                    owned("web-1", "web", &json!({"spec": {"replicas": 0}})),
                     owned(
                         "web-2",
                         "web",
-                        json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}}),
+                        &json!({"spec": {"replicas": 2}, "status": {"readyReplicas": 2}}),
                     ),
                 ],
             ),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::tree::{self, Branch};
 use crate::output::{Output, terminal_size};
 
-/// The least time between two frames on a terminal.
+/// The least time between two looks: a thousand pods are not sorted a thousand times a second.
 const FRAME: Duration = Duration::from_millis(50);
 /// The least time between two lines about one object while it is under way.
 const LINE: Duration = Duration::from_secs(1);
@@ -31,7 +31,8 @@ impl State {
 pub(crate) struct View {
     output: Output,
     is_live: bool,
-    last_frame: Option<Duration>,
+    /// When the last look was.
+    looked: Option<Duration>,
     leader: Option<String>,
     /// What was said last of each root, and when.
     said: HashMap<String, (String, Duration)>,
@@ -42,20 +43,21 @@ impl View {
         Self {
             is_live: output.is_terminal(),
             output,
-            last_frame: None,
+            looked: None,
             leader: None,
             said: HashMap::new(),
         }
     }
 
+    /// Whether the last look was long enough ago.
+    pub(crate) fn is_due(&self, elapsed: Duration) -> bool {
+        self.looked.is_none_or(|looked| elapsed >= looked + FRAME)
+    }
+
     pub(crate) fn update(&mut self, state: &State) {
+        self.looked = Some(state.elapsed);
         if self.is_live {
-            let is_due = self
-                .last_frame
-                .is_none_or(|last| state.elapsed >= last + FRAME);
-            if is_due {
-                self.draw(state);
-            }
+            self.draw(state);
         } else {
             self.say_leader(state);
             self.say_progress(state);
@@ -88,8 +90,7 @@ impl View {
         }
     }
 
-    fn draw(&mut self, state: &State) {
-        self.last_frame = Some(state.elapsed);
+    fn draw(&self, state: &State) {
         let (columns, rows) = terminal_size();
         let head = format!(
             "{}  leader: {}  queued: {}  {:.1} s",
