@@ -179,14 +179,14 @@ impl<'a> Schema<'a> {
                 let items = self.child("items").context("array without items")?;
                 return Ok(format!(
                     "[]{}",
-                    items.token(package, go.and_then(|go| go.item()))?
+                    items.token(package, go.and_then(go::TypeExpression::item))?
                 ));
             }
             (Some("object"), _) => match self.child("additionalProperties") {
                 Some(values) => {
                     return Ok(format!(
                         "map:{}",
-                        values.token(package, go.and_then(|go| go.value()))?
+                        values.token(package, go.and_then(go::TypeExpression::value))?
                     ));
                 }
                 None => return Ok("any".to_owned()),
@@ -201,7 +201,7 @@ impl<'a> Schema<'a> {
             (Some("number"), _) => ("double", "float64"),
             other => bail!("type {other:?}"),
         };
-        Ok(match go.map(|go| go.qualified()) {
+        Ok(match go.map(go::TypeExpression::qualified) {
             Some(named) if named != plain && base != "bytes" => format!("{base}~{named}"),
             _ => base.to_owned(),
         })

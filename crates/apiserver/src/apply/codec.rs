@@ -36,7 +36,7 @@ fn encode_level(set: &FieldSet, member: bool) -> Value {
 
 pub(super) fn encode_element(element: &Element) -> String {
     match element {
-        Element::Field(name) => format!("f:{name}"),
+        Element::Field(name) => ["f:", name].concat(),
         Element::Key(keys) => {
             let mut text = String::from("k:{");
             for (index, (name, value)) in keys.iter().enumerate() {

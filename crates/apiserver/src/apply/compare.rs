@@ -1,6 +1,6 @@
 //! What a write changed.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -165,9 +165,8 @@ fn field(
     new: Option<&Value>,
     found: &mut Comparison,
 ) {
-    let declared = node.field(key);
-    let name = declared.map_or_else(|| key.into(), |field| field.name.clone());
-    let inner = node.key(key).unwrap_or_else(Node::free);
+    let (inner, declared) = node.step(key);
+    let name = declared.map_or_else(|| key.into(), Arc::clone);
     step(inner, Element::Field(name), old, new, found);
 }
 
@@ -189,45 +188,66 @@ fn lists(node: Node<'_>, list: &List, old: &[Value], new: &[Value], found: &mut 
     if old == new {
         return;
     }
-    let mut pairs: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
-    for item in old {
-        if let Ok(element) = Element::of_item(node, list, item) {
-            pairs.entry(element).or_default().0.push(item);
-        }
-    }
-    for item in new {
-        if let Ok(element) = Element::of_item(node, list, item) {
-            pairs.entry(element).or_default().1.push(item);
-        }
-    }
+    let identified = |items| identify(node, list, items);
+    let (mut old, mut new) = (identified(old).peekable(), identified(new).peekable());
     let node = node.at(list.item);
-    for (element, (old, new)) in pairs {
-        match (old.as_slice(), new.as_slice()) {
+    loop {
+        let element = match (old.peek(), new.peek()) {
+            (None, None) => return,
+            (Some((one, _)), Some((other, _))) => one.min(other).clone(),
+            (Some((element, _)), None) | (None, Some((element, _))) => element.clone(),
+        };
+        let (before, after) = (run(&mut old, &element), run(&mut new, &element));
+        match (before.as_slice(), after.as_slice()) {
             // Items that cannot be told apart are owned as one.
             ([_, _, ..], [_, _, ..]) => {
-                if old != new {
+                if before != after {
                     found.push(element, Some(Change::Modified), Comparison::default());
                 }
             }
             ([_, _, ..], rest) => {
-                if let Some(new) = rest.first() {
-                    step(node, element.clone(), None, Some(new), found);
+                if let Some(after) = rest.first() {
+                    step(node, element.clone(), None, Some(after), found);
                 }
                 found.push(element, Some(Change::Removed), Comparison::default());
             }
             (rest, [_, _, ..]) => {
-                if let Some(old) = rest.first() {
-                    step(node, element.clone(), Some(old), None, found);
+                if let Some(before) = rest.first() {
+                    step(node, element.clone(), Some(before), None, found);
                 }
                 found.push(element, Some(Change::Added), Comparison::default());
             }
-            (old, new) => step(
+            (before, after) => step(
                 node,
                 element,
-                old.first().copied(),
-                new.first().copied(),
+                before.first().copied(),
+                after.first().copied(),
                 found,
             ),
         }
     }
+}
+
+/// The items in the order of what identifies them.
+fn identify<'a>(
+    node: Node<'_>,
+    list: &List,
+    items: &'a [Value],
+) -> std::vec::IntoIter<(Element, &'a Value)> {
+    let identified = items
+        .iter()
+        .filter_map(|item| Some((Element::of_item(node, list, item).ok()?, item)));
+    let mut identified: Vec<_> = identified.collect();
+    identified.sort_by(|(one, _), (other, _)| one.cmp(other));
+    identified.into_iter()
+}
+
+/// The items at the front that this element identifies.
+fn run<'a>(
+    items: &mut std::iter::Peekable<std::vec::IntoIter<(Element, &'a Value)>>,
+    element: &Element,
+) -> Vec<&'a Value> {
+    std::iter::from_fn(|| items.next_if(|(other, _)| other == element))
+        .map(|(_, item)| item)
+        .collect()
 }

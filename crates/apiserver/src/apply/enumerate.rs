@@ -1,5 +1,7 @@
 //! The fields that a configuration sets.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::element::Element;
@@ -22,11 +24,11 @@ fn below(node: Node<'_>, value: &Value, found: &mut FieldSet) -> bool {
         (Type::Struct(_) | Type::Map(_) | Type::Free, Value::Object(map)) => {
             for (key, value) in map {
                 let mut inner = FieldSet::default();
-                let declared = node.field(key);
-                let leaf = below(node.key(key).unwrap_or_else(Node::free), value, &mut inner);
+                let (next, declared) = node.step(key);
+                let leaf = below(next, value, &mut inner);
                 let empty =
                     value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
-                let name = declared.map_or_else(|| key.as_str().into(), |field| field.name.clone());
+                let name = declared.map_or_else(|| key.as_str().into(), Arc::clone);
                 found.push(
                     Element::Field(name),
                     leaf || empty || declared.is_none(),

@@ -54,7 +54,7 @@ fn merge_key(
     applied: Option<&Value>,
     merged: &mut Map<String, Value>,
 ) {
-    let inner = node.key(key).unwrap_or_else(Node::free);
+    let inner = node.step(key).0;
     if let Some(value) = merge(inner, live, applied) {
         merged.insert(key.to_owned(), value);
     }

@@ -39,11 +39,7 @@ fn remove(node: Node<'_>, value: &Value, gone: &FieldSet) -> Value {
                 let entry = gone.get(&Element::Field(key.as_str().into()));
                 let value = match entry {
                     Some(entry) if entry.member => continue,
-                    Some(entry) => remove(
-                        node.key(key).unwrap_or_else(Node::free),
-                        value,
-                        &entry.children,
-                    ),
+                    Some(entry) => remove(node.step(key).0, value, &entry.children),
                     None => value.clone(),
                 };
                 left.insert(key.clone(), value);

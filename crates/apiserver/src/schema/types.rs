@@ -206,6 +206,14 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The type under `key`, free where the schema does not say, and the name if it is declared.
+    pub(crate) fn step(self, key: &str) -> (Self, Option<&'a Arc<str>>) {
+        match self.field(key) {
+            Some(field) => (self.at(field.ty), Some(&field.name)),
+            None => (self.key(key).unwrap_or_else(Self::free), None),
+        }
+    }
+
     /// The declared field under `key`.
     pub(crate) fn field(self, key: &str) -> Option<&'a Field> {
         match self.ty {
