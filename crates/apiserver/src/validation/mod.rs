@@ -17,6 +17,7 @@ mod policy;
 mod probes;
 mod read;
 mod report;
+mod rollout;
 mod rules;
 mod scalars;
 mod selectors;

@@ -2,8 +2,9 @@ use serde_json::Value;
 
 use super::read::{get, list, number, optional_text, text};
 use super::report::{Path, Report};
+use super::rollout::portion;
 use super::selectors;
-use super::workloads::{internal, portion};
+use super::workloads::internal;
 
 const MAX_USER_PRIORITY: i64 = 1_000_000_000;
 
