@@ -145,7 +145,14 @@ fn render_field(
     if go.is_always_encoded(property) {
         line.push_str(" +");
     }
-    for flag in property.merge_flags()? {
+    for flag in property
+        .merge_flags()?
+        .into_iter()
+        .chain([go.number_flag()])
+    {
+        if flag.is_empty() {
+            continue;
+        }
         ensure!(!flag.contains(' '), "flag with a space: {flag}");
         line.push(' ');
         line.push_str(&flag);

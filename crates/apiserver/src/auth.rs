@@ -49,13 +49,17 @@ impl Tokens {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
+        token
+            .and_then(|token| self.identify(token, now))
+            .ok_or_else(Status::unauthorized)
+    }
+
+    /// Whom a token stands for now.
+    pub(crate) fn identify(&self, token: &str, now: Timestamp) -> Option<Identity> {
         let known = self.known.read();
-        match token.and_then(|token| known.get(token)) {
-            Some(grant) if grant.expires.is_none_or(|expires| now < expires) => {
-                Ok(grant.identity.clone())
-            }
-            _ => Err(Status::unauthorized()),
-        }
+        let grant = known.get(token)?;
+        let valid = grant.expires.is_none_or(|expires| now < expires);
+        valid.then(|| grant.identity.clone())
     }
 }
 

@@ -59,6 +59,7 @@ mod namespaces;
 mod object;
 mod objectmeta;
 mod patch;
+mod protobuf;
 mod random;
 mod represent;
 mod requests;

@@ -143,7 +143,7 @@ impl Server {
                 path: head.uri.path().to_owned(),
                 query: head.uri.query().unwrap_or_default().to_owned(),
                 user_agent: agent.unwrap_or_default().to_owned(),
-                user: identity.user,
+                user: identity.user.clone(),
                 code: 0,
                 at: self.state.clock.now(),
             }
@@ -154,6 +154,7 @@ impl Server {
             query: Query::parse(head.uri.query()),
             headers: head.headers,
             body,
+            identity,
         };
         let response = match verbs::dispatch(&self.state, request).await {
             Ok(reply) => reply.into_response(),

@@ -45,8 +45,12 @@ struct Package {
 }
 
 enum Member {
-    Embedded(String),
-    Field { json: String, field: Field },
+    /// Its fields are the outer struct's in JSON; in protobuf it is a message of this number.
+    Embedded(String, Option<u32>),
+    Field {
+        json: String,
+        field: Field,
+    },
 }
 
 impl Package {
@@ -107,10 +111,16 @@ impl Package {
         });
         own.or_else(|| {
             members.iter().find_map(|member| match member {
-                Member::Embedded(inner) if inner == "TypeMeta" => {
+                Member::Embedded(inner, _) if inner == "TypeMeta" => {
                     matches!(json, "apiVersion" | "kind").then(|| Field::omitted("string"))
                 }
-                Member::Embedded(inner) => self.field(inner, json),
+                Member::Embedded(inner, number) => {
+                    let mut field = self.field(inner, json)?;
+                    if !field.numbers.is_empty() {
+                        field.numbers.splice(0..0, *number);
+                    }
+                    Some(field)
+                }
                 Member::Field { .. } => None,
             })
         })
@@ -141,6 +151,7 @@ fn parse_member(line: &str, package: &str, imports: &HashMap<String, String>) ->
     }
     let (declaration, tags) = line.split_once('`')?;
     let tag = tags.split_once("json:\"")?.1.split('"').next()?;
+    let number = protobuf_number(tags);
     let mut parts = tag.split(',');
     let json = parts.next()?.to_owned();
     let options: Vec<&str> = parts.collect();
@@ -149,16 +160,22 @@ fn parse_member(line: &str, package: &str, imports: &HashMap<String, String>) ->
     let Some(expression) = words.next() else {
         let embedded = first.rsplit('.').next()?.to_owned();
         return if json.is_empty() {
-            Some(Member::Embedded(embedded))
+            Some(Member::Embedded(embedded, number))
         } else {
-            let field = Field::new(first, &options, package, imports);
+            let field = Field::new(first, &options, number, package, imports);
             Some(Member::Field { json, field })
         };
     };
     Some(Member::Field {
         json,
-        field: Field::new(expression, &options, package, imports),
+        field: Field::new(expression, &options, number, package, imports),
     })
+}
+
+/// The second part of a `protobuf:"bytes,3,opt,name=..."` tag.
+fn protobuf_number(tags: &str) -> Option<u32> {
+    let tag = tags.split_once("protobuf:\"")?.1;
+    tag.split(',').nth(1)?.parse().ok()
 }
 
 /// One Go struct field.
@@ -168,12 +185,15 @@ pub(super) struct Field {
     expression: String,
     omit_empty: bool,
     omit_zero: bool,
+    /// The field's number in protobuf, behind those of the messages that embed it.
+    numbers: Vec<u32>,
 }
 
 impl Field {
     fn new(
         expression: &str,
         options: &[&str],
+        number: Option<u32>,
         package: &str,
         imports: &HashMap<String, String>,
     ) -> Self {
@@ -181,6 +201,7 @@ impl Field {
             expression: qualify(expression, package, imports),
             omit_empty: options.contains(&"omitempty"),
             omit_zero: options.contains(&"omitzero"),
+            numbers: number.into_iter().collect(),
         }
     }
 
@@ -189,6 +210,17 @@ impl Field {
             expression: expression.to_owned(),
             omit_empty: true,
             omit_zero: false,
+            numbers: Vec::new(),
+        }
+    }
+
+    /// `#2.1`: field 1 of the embedded message 2. Empty where protobuf does not have it.
+    pub(super) fn number_flag(&self) -> String {
+        let numbers: Vec<String> = self.numbers.iter().map(u32::to_string).collect();
+        if numbers.is_empty() {
+            String::new()
+        } else {
+            format!("#{}", numbers.join("."))
         }
     }
 

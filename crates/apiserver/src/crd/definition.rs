@@ -25,6 +25,7 @@ const RULES: Rules = Rules {
     orphans_by_default: false,
     never_collected: false,
     deletable_as_collection: true,
+    is_question: false,
 };
 
 impl<'a> Definition<'a> {

@@ -126,7 +126,11 @@ pub(super) fn verbs(resource: &Resource) -> Vec<&'static str> {
         "watch",
     ];
     all.into_iter()
-        .filter(|verb| *verb != "deletecollection" || resource.rules.deletable_as_collection)
+        .filter(|verb| match *verb {
+            "create" => true,
+            "deletecollection" if !resource.rules.deletable_as_collection => false,
+            _ => !resource.rules.is_question,
+        })
         .collect()
 }
 

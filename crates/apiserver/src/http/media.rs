@@ -6,6 +6,10 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::Value;
 
+use crate::protobuf;
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
 /// The shape in which objects are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Projection {
@@ -134,24 +138,29 @@ impl<'a> Range<'a> {
     }
 }
 
-/// Decodes a request body: JSON, or YAML where the client says so.
+/// Decodes a request body: JSON, or what the client says that it is.
 pub(crate) fn decode_body(headers: &HeaderMap, body: &Bytes) -> Result<Value, Status> {
+    match body_type(headers) {
+        "application/json" => json(body),
+        "application/yaml" | "application/apply-patch+yaml" => yaml(body),
+        PROTOBUF => protobuf::decode(body),
+        other => Err(unsupported(&format!(
+            "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, {PROTOBUF}, got {other}"
+        ))),
+    }
+}
+
+/// Whether the body is text in which fields may occur twice.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    body_type(headers) == "application/json"
+}
+
+fn body_type(headers: &HeaderMap) -> &str {
     let content_type = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    let essence = content_type
-        .unwrap_or("application/json")
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim();
-    match essence {
-        "application/json" => json(body),
-        "application/yaml" | "application/apply-patch+yaml" => yaml(body),
-        other => Err(unsupported(&format!(
-            "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, got {other}"
-        ))),
-    }
+    let essence = content_type.unwrap_or("application/json").split(';').next();
+    essence.unwrap_or_default().trim()
 }
 
 pub(crate) fn json(body: &Bytes) -> Result<Value, Status> {

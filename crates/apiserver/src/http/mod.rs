@@ -9,8 +9,8 @@ mod request;
 
 pub use body::{Body, BodyError};
 pub(crate) use media::{
-    Discovery, Projection, TableObject, accept, accepts_json, decode_body, discovery_version, json,
-    unsupported, yaml,
+    Discovery, Projection, TableObject, accept, accepts_json, decode_body, discovery_version,
+    is_json, json, unsupported, yaml,
 };
 pub(crate) use path::{Address, Route, route};
 pub(crate) use query::Query;

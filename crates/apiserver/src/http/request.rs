@@ -37,6 +37,7 @@ pub(crate) struct Request {
     pub(crate) query: Query,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    pub(crate) identity: Identity,
 }
 
 impl Request {

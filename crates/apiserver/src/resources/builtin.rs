@@ -36,6 +36,7 @@ const STANDARD: Rules = Rules {
     orphans_by_default: false,
     never_collected: false,
     deletable_as_collection: true,
+    is_question: false,
 };
 
 const fn namespaced(
@@ -67,6 +68,17 @@ const fn cluster(
 ) -> Row {
     let mut row = namespaced(group, version, kind, plural);
     row.scope = Scope::Cluster;
+    row
+}
+
+const fn question(
+    group: &'static str,
+    version: &'static str,
+    kind: &'static str,
+    plural: &'static str,
+) -> Row {
+    let mut row = cluster(group, version, kind, plural);
+    row.rules.is_question = true;
     row
 }
 
@@ -323,6 +335,31 @@ pub(crate) const BUILTIN: &[Row] = &[
         .upsert()
         .never_collected()
         .fields(EVENT_FIELDS),
+    question(
+        "authentication.k8s.io",
+        "v1",
+        "SelfSubjectReview",
+        "selfsubjectreviews",
+    ),
+    question("authentication.k8s.io", "v1", "TokenReview", "tokenreviews"),
+    question(
+        "authorization.k8s.io",
+        "v1",
+        "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews",
+    ),
+    question(
+        "authorization.k8s.io",
+        "v1",
+        "SelfSubjectRulesReview",
+        "selfsubjectrulesreviews",
+    ),
+    question(
+        "authorization.k8s.io",
+        "v1",
+        "SubjectAccessReview",
+        "subjectaccessreviews",
+    ),
     namespaced(
         "autoscaling",
         "v2",

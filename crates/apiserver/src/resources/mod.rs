@@ -58,6 +58,8 @@ pub(crate) struct Rules {
     /// Foreground and Orphan are ignored.
     pub(crate) never_collected: bool,
     pub(crate) deletable_as_collection: bool,
+    /// Creating it asks something; nothing is stored.
+    pub(crate) is_question: bool,
 }
 
 /// A subresource, with what it changes.

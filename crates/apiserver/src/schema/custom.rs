@@ -191,6 +191,7 @@ fn plain_field(name: &str, ty: TypeId) -> Field {
         presence: Presence::AsSent,
         default: None,
         patch: Patch::default(),
+        numbers: Box::default(),
     }
 }
 

@@ -18,6 +18,7 @@
 //! | `keys=a,b`, `set` | list topology, else atomic |
 //! | `atomic`, `granular` | map topology, where it is not the type's own |
 //! | `merge`, `merge=key`, `retainKeys`, `replace` | patch strategy |
+//! | `#2.1` | protobuf number: field 1 of the embedded message 2 |
 //! | `default=JSON` | a default; that of a field with `+` is the zero value where none is given |
 
 use std::collections::HashMap;
@@ -228,6 +229,7 @@ impl Parser {
             },
             default,
             patch: flags.patch,
+            numbers: flags.numbers.into(),
         })
     }
 
@@ -329,6 +331,7 @@ struct Flags {
     granular: bool,
     topology: Topology,
     patch: Patch,
+    numbers: Vec<u32>,
 }
 
 impl Default for Flags {
@@ -340,6 +343,7 @@ impl Default for Flags {
             granular: false,
             topology: Topology::Atomic,
             patch: Patch::default(),
+            numbers: Vec::new(),
         }
     }
 }
@@ -348,6 +352,11 @@ impl Flags {
     fn parse<'a>(words: impl Iterator<Item = &'a str>) -> Result<Self, String> {
         let mut flags = Self::default();
         for word in words {
+            if let Some(numbers) = word.strip_prefix('#') {
+                let numbers: Result<_, _> = numbers.split('.').map(str::parse).collect();
+                flags.numbers = numbers.map_err(|_| format!("number {word:?}"))?;
+                continue;
+            }
             match word.split_once('=') {
                 Some(("keys", keys)) => {
                     flags.topology = Topology::Keyed(keys.split(',').map(Arc::from).collect());

@@ -52,6 +52,11 @@ impl Schemas {
         self.kinds.get(kind)
     }
 
+    /// A type that is no kind of one group, such as `meta/v1.DeleteOptions`.
+    pub(crate) fn named(&self, name: &str) -> Option<Node<'_>> {
+        self.id(name).map(|id| Node::new(&self.types, id))
+    }
+
     pub(super) fn types(&self) -> &[Type] {
         &self.types
     }

@@ -105,6 +105,9 @@ pub(crate) struct Field {
     /// Of a built-in kind's field, the zero value identifies the items of a list, and no more.
     pub(crate) default: Option<Value>,
     pub(crate) patch: Patch,
+    /// The field's number in protobuf, behind those of the messages that embed it. Empty where
+    /// protobuf does not have the field.
+    pub(crate) numbers: Box<[u32]>,
 }
 
 /// What becomes of a field whose value is its type's zero.

@@ -8,7 +8,7 @@ use http::Method;
 use http::header::USER_AGENT;
 
 use super::{
-    Call, create, delete, delete_collection, get, list, patch, subresources, update, watch,
+    Call, create, delete, delete_collection, get, list, patch, reviews, subresources, update, watch,
 };
 use crate::discovery;
 use crate::faults::{Hits, Subject, Verb};
@@ -73,6 +73,9 @@ async fn run(verb: Verb, call: Call) -> Result<Reply, Status> {
     {
         return subresources::run(verb, &call);
     }
+    if call.resource.rules.is_question {
+        return reviews::answer(&call);
+    }
     match verb {
         Verb::Get => get::get(&call).await,
         Verb::List => list::list(&call).await,
@@ -132,6 +135,9 @@ fn verb(
         }
         _ => return Err(not_allowed()),
     };
+    if resource.rules.is_question && verb != Verb::Create {
+        return Err(not_allowed());
+    }
     // Objects of namespaced resources are created inside a namespace.
     if resource.namespaced()
         && address.namespace.is_none()

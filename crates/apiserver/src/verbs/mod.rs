@@ -8,6 +8,7 @@ mod dispatch;
 mod get;
 mod list;
 mod patch;
+mod reviews;
 mod subresources;
 mod update;
 mod watch;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Call;
 use crate::crd;
 use crate::fields::{self, Author};
+use crate::http::is_json;
 use crate::namespaces;
 use crate::object::{as_map, metadata_mut};
 use crate::objectmeta;
@@ -81,7 +82,12 @@ impl<'a> Write<'a> {
             return Err(Status::bad_request("the object provided is not an object"));
         }
         check_type(self.call, &mut object)?;
-        let body = &self.call.request.body;
+        let request = &self.call.request;
+        let body: &[u8] = if is_json(&request.headers) {
+            &request.body
+        } else {
+            &[]
+        };
         let warnings = fields::decode(&self.call.resource, &mut object, body, self.mode)?;
         place(self.call, metadata_mut(&mut object))?;
         Ok((object, warnings))

@@ -1,6 +1,8 @@
 //! OpenAPI documents, as much as kubectl asks of them: paths, the parameters that their
 //! methods take, and kinds.
 
+mod schemas;
+
 use evenkeel_meta::{Reason, Status};
 use serde_json::{Map, Value, json};
 
@@ -49,9 +51,10 @@ pub(super) fn group_version(registry: &Registry, path: &str) -> Result<Reply, St
         _ => return Err(unknown_path()),
     };
     let found = registry.version(group, version).ok_or_else(unknown_path)?;
-    let mut paths = Map::new();
+    let (mut paths, mut schemas) = (Map::new(), Map::new());
     for resource in &found.resources {
         describe(group, resource, &mut paths);
+        schemas::describe(resource, &mut schemas);
     }
     Ok(Reply::value(
         200,
@@ -59,7 +62,7 @@ pub(super) fn group_version(registry: &Registry, path: &str) -> Result<Reply, St
             "openapi": "3.0.0",
             "info": {"title": "Kubernetes", "version": super::GIT_VERSION},
             "paths": paths,
-            "components": {"schemas": {}},
+            "components": {"schemas": schemas},
         }),
     ))
 }
