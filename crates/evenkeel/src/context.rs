@@ -28,8 +28,6 @@ pub struct Context<K = ObjectKey> {
     pub(crate) writes: Arc<Writes<K>>,
     pub(crate) stop: CancellationToken,
     pub(crate) failures: u32,
-    /// The run has begun although the key's own writes were not seen.
-    pub(crate) unseen: bool,
 }
 
 impl<K: Clone + Eq + Hash> Context<K> {
@@ -47,10 +45,10 @@ impl<K: Clone + Eq + Hash> Context<K> {
 
     /// Whether the controller's store of `T` may lack writes that this run should know of.
     ///
-    /// It may in two cases. A run begins although the stores have not shown the key's own
-    /// writes (they were waited for long enough). And a term begins with what the store holds,
-    /// while the last writes of the predecessor may still be on their way here: until the store
-    /// has shown the first write of this term, and with it all that went before.
+    /// It may in two cases. A term begins with what the store holds, while the last writes of
+    /// the predecessor may still be on their way here: until the store has shown the first write
+    /// of this term, and with it all that went before. And where the store has not shown a write
+    /// of this controller within ten seconds, until it does.
     ///
     /// Most writes need not care: a resource version makes a late one a conflict, and a name
     /// that is taken refuses a second creation. What has neither, such as a creation by
@@ -58,7 +56,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     #[must_use]
     pub fn may_be_behind<T: Resource>(&self) -> bool {
         let source = self.writes.source_of::<T>();
-        self.unseen || source.is_some_and(|source| !self.writes.is_proven(source))
+        source.is_some_and(|source| !self.writes.is_proven(source))
     }
 
     /// Resolves when the controller has been told to stop and its grace period is over.
@@ -128,6 +126,23 @@ impl<K: Clone + Eq + Hash> Context<K> {
         let api = self.api_of::<T>(target);
         let written = api
             .patch(target.name(), patch, &PatchOptions::default())
+            .await;
+        self.note(source, written)
+    }
+
+    /// Patches the status of the object that `target` names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Api::patch_status`](evenkeel_client::Api::patch_status).
+    pub async fn patch_status<T>(&self, target: &impl MetaView, patch: &Patch) -> Result<T>
+    where
+        T: Resource + DeserializeOwned,
+    {
+        let source = self.writes.source_of::<T>();
+        let api = self.api_of::<T>(target);
+        let written = api
+            .patch_status(target.name(), patch, &PatchOptions::default())
             .await;
         self.note(source, written)
     }

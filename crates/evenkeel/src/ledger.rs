@@ -8,7 +8,7 @@
 //!
 //! Pure: events and the time go in, released keys come out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 use evenkeel_meta::{ResourceVersion, Uid};
@@ -29,6 +29,10 @@ struct Source<K> {
     seen: u64,
     /// Whether the store has shown a write of this ledger.
     proven: bool,
+    /// The highest version that was given up waiting for.
+    missed: u64,
+    /// Objects whose absence was given up waiting for.
+    lingering: HashSet<Uid>,
     /// Keys that wait for the store to reach a version.
     versions: BTreeMap<u64, Vec<K>>,
     /// Keys that wait for an object to be gone.
@@ -46,6 +50,8 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
         let source = || Source {
             seen: 0,
             proven: false,
+            missed: 0,
+            lingering: HashSet::new(),
             versions: BTreeMap::new(),
             deletions: HashMap::new(),
         };
@@ -106,17 +112,19 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     /// The object `uid` is gone from the store of `source`; answers the keys that no longer
     /// wait for anything.
     pub(crate) fn saw_deletion(&mut self, source: SourceId, uid: &str) -> Vec<K> {
-        let waiting = self
-            .sources
-            .get_mut(source)
-            .and_then(|source| source.deletions.remove(uid));
+        let waiting = self.sources.get_mut(source).and_then(|source| {
+            source.lingering.remove(uid);
+            source.deletions.remove(uid)
+        });
         self.release(waiting.into_iter().flatten())
     }
 
     /// Whether the store of `source` has shown a write that was noted here, and with it
-    /// everything that was written before.
+    /// everything that was written before; and every write that was given up waiting for.
     pub(crate) fn is_proven(&self, source: SourceId) -> bool {
-        self.sources.get(source).is_some_and(|source| source.proven)
+        self.sources.get(source).is_some_and(|source| {
+            source.proven && source.seen >= source.missed && source.lingering.is_empty()
+        })
     }
 
     /// Whether `key` waits for a write to be seen.
@@ -128,12 +136,23 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
     pub(crate) fn give_up(&mut self, key: &K) -> Option<Moment> {
         let held = self.held.remove(key)?;
         for source in &mut self.sources {
-            source.versions.retain(|_, keys| {
+            let Source {
+                missed, lingering, ..
+            } = source;
+            source.versions.retain(|version, keys| {
+                let before = keys.len();
                 keys.retain(|other| other != key);
+                if keys.len() < before {
+                    *missed = (*missed).max(*version);
+                }
                 !keys.is_empty()
             });
-            source.deletions.retain(|_, keys| {
+            source.deletions.retain(|uid, keys| {
+                let before = keys.len();
                 keys.retain(|other| other != key);
+                if keys.len() < before {
+                    lingering.insert(uid.clone());
+                }
                 !keys.is_empty()
             });
         }
@@ -219,6 +238,22 @@ mod tests {
         ledger.saw_version(1, &version(30));
         ledger.wrote(1, &"web", &version(25), START);
         assert!(ledger.is_proven(1), "the store was faster than the answer");
+    }
+
+    #[test]
+    fn a_store_that_was_given_up_waiting_for_is_proven_when_it_catches_up() {
+        let mut ledger = Ledger::new(1);
+        ledger.wrote(0, &"web", &version(20), START);
+        ledger.saw_version(0, &version(20));
+        ledger.wrote(0, &"web", &version(30), START);
+        ledger.deleted(0, &"web", "u1".into(), START);
+        assert!(ledger.is_proven(0), "it is waited for");
+        ledger.give_up(&"web");
+        assert!(!ledger.is_proven(0));
+        ledger.saw_version(0, &version(31));
+        assert!(!ledger.is_proven(0), "the deletion is still to come");
+        ledger.saw_deletion(0, "u1");
+        assert!(ledger.is_proven(0));
     }
 
     #[test]

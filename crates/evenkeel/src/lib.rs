@@ -55,7 +55,7 @@
 //!   exactly one further run (controller-runtime C1).
 //! - A key is not handed out again before the controller's stores show its own writes, those
 //!   made through [`Context`] (client-go B31). It waits in the queue and holds no worker; after
-//!   ten seconds it is let go and counted.
+//!   ten seconds it is let go and counted, and [`Context::may_be_behind`] tells its runs.
 //! - Workers start when every watched collection has been listed and handled (C2).
 //! - While a Lease is competed for, no write starts outside a term of leadership: the
 //!   [`Manager`]'s client is fenced, on a clock that runs through suspend.

@@ -47,8 +47,7 @@ enum Failure {
 
 impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
     async fn run(&self, item: Item<K>) {
-        let unseen = self.writes.give_up(item.key());
-        if unseen {
+        if self.writes.give_up(item.key()) {
             self.metrics.unseen.inc();
             let key = item.key();
             tracing::warn!(
@@ -63,7 +62,6 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
             writes: Arc::clone(&self.writes),
             stop: self.stop.clone(),
             failures: item.failures(),
-            unseen,
         };
         self.metrics.active.inc();
         let started = Instant::now();
