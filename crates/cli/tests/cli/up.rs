@@ -56,11 +56,16 @@ fn once_brings_the_guestbook_up_and_says_so() {
 fn once_that_does_not_converge_says_what_and_why() {
     let folder = Folder::new();
     let manifest = folder.file("web.json", &deployment("web", 2).to_string());
-    let mut command =
-        folder.evenkeel(&["up", "--once", "--pod-start-delay=1h", "--timeout=3s", "-f"]);
+    let mut command = folder.evenkeel(&[
+        "up",
+        "--once",
+        "--pod-start-delay=1h",
+        "--timeout=12s",
+        "-f",
+    ]);
     command.arg(manifest);
     let ended = finish(command);
-    ended.refuses(1, &["not converged after 3s"]);
+    ended.refuses(1, &["not converged after 12s"]);
     ended.refuses(
         1,
         &[
@@ -83,7 +88,7 @@ fn what_no_controller_looks_at_is_named() {
         "up",
         "--once",
         "--pod-start-delay=0s",
-        "--timeout=3s",
+        "--timeout=12s",
         "-f",
         "-",
     ];
