@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use evenkeel::{Clock, Context, Outcome, ReconcileError, Reconciler};
-use evenkeel_client::{Error, Patch, PatchOptions, WriteOptions};
+use evenkeel_client::{Error, Patch, WriteOptions};
 use evenkeel_meta::{DeleteOptions, MetaView, Object, ObjectKey};
 use evenkeel_store::Store;
 use serde::Deserialize;
@@ -139,12 +139,8 @@ impl Kubelet {
                 "podIPs": [{"ip": ip}],
             },
         }));
-        let api = context
-            .client()
-            .namespaced::<Pod>(meta.namespace().unwrap_or_default());
-        api.patch_status(meta.name(), &patch, &PatchOptions::default())
-            .await?;
-        Ok(())
+        // Noted: an event from before this write must not start the pod a second time.
+        context.patch_status::<Pod>(meta, &patch).await.map(drop)
     }
 
     /// The containers have stopped: the pod may go, well within its grace period.
