@@ -13,6 +13,19 @@ pub(crate) enum CompactUid {
 }
 
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+/// Where the digits of each byte are.
+const PAIRS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+/// The values of the digits, 255 for what is none.
+const VALUES: [u8; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut values = [255; 256];
+    let mut value = 0;
+    while value < digits.len() {
+        values[digits[value] as usize] = value as u8;
+        value += 1;
+    }
+    values
+};
 
 impl CompactUid {
     pub(crate) fn parse(text: &str) -> Self {
@@ -38,25 +51,18 @@ impl Hash for CompactUid {
 }
 
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
-    if text.len() != 36 || HYPHENS.iter().any(|&at| text[at] != b'-') {
-        return None;
-    }
+    let text: &[u8; 36] = text.try_into().ok()?;
     let mut bytes = [0; 16];
-    let mut at = 0;
-    for byte in &mut bytes {
-        at += usize::from(HYPHENS.contains(&at));
-        *byte = digit(text[at])? << 4 | digit(text[at + 1])?;
-        at += 2;
+    let mut wrong = HYPHENS.iter().any(|&at| text[at] != b'-');
+    for (byte, at) in bytes.iter_mut().zip(PAIRS) {
+        let (high, low) = (
+            VALUES[usize::from(text[at])],
+            VALUES[usize::from(text[at + 1])],
+        );
+        wrong |= high | low > 15;
+        *byte = high << 4 | low & 15;
     }
-    Some(bytes)
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
+    (!wrong).then_some(bytes)
 }
 
 impl fmt::Display for CompactUid {

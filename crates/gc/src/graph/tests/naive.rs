@@ -21,7 +21,7 @@ pub(crate) fn collect(world: &mut World, bias: Bias) {
     loop {
         let steps: &[fn(&mut World) -> bool] = match bias {
             Bias::Goes => &[
-                |world| release(world, &[Found::Solid, Found::Waiting, Found::Unserved]),
+                |world| release(world, |found| found != Found::Absent),
                 |world| judge_dependents(world, &Judge::strict(true)),
                 finish_foreground,
                 |world| judge_dependents(world, &Judge::strict(false)),
@@ -30,7 +30,11 @@ pub(crate) fn collect(world: &mut World, bias: Bias) {
                 give_up_waiting,
                 |world| judge_dependents(world, &Judge::reluctant(false)),
                 |world| judge_dependents(world, &Judge::reluctant(true)),
-                |world| release(world, &[Found::Solid, Found::Waiting]),
+                |world| {
+                    release(world, |found| {
+                        matches!(found, Found::Solid | Found::Waiting)
+                    })
+                },
                 finish_foreground,
             ],
         };
@@ -61,7 +65,8 @@ fn visible(world: &World) -> Vec<Uid> {
         .collect()
 }
 
-fn release(world: &mut World, released: &[Found]) -> bool {
+/// Takes the references to orphaning owners away that are found to be so.
+fn release(world: &mut World, released: fn(Found) -> bool) -> bool {
     let mut changed = false;
     for owner in visible(world) {
         if !world.get(owner).is_some_and(Stored::is_orphaning) {
@@ -73,7 +78,7 @@ fn release(world: &mut World, released: &[Found]) -> bool {
             };
             let keep = |reference: &Reference| {
                 let found = world.find(&stored, reference);
-                reference.uid != owner || !released.contains(&found)
+                reference.uid != owner || !released(found)
             };
             let owners = stored
                 .owners
