@@ -167,6 +167,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 resource_version,
                 rewound,
             } => {
+                // What is told must not come after what replaces it.
                 self.flush();
                 self.replacing = false;
                 let replaced = self.writer.end_replace(resource_version, rewound);
