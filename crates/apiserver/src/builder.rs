@@ -7,6 +7,7 @@ use parking_lot::RwLock;
 
 use crate::auth::Tokens;
 use crate::clock::Clock;
+use crate::events::Sweep;
 use crate::faults::Faults;
 use crate::namespaces;
 use crate::random::Random;
@@ -85,6 +86,7 @@ impl Builder {
             clock: Clock::starting_at(self.now.unwrap_or_else(Timestamp::now)),
             random: Random::seeded(self.seed.unwrap_or_else(|| fastrand::u64(..))),
             allocator: Allocator::default(),
+            sweep: Sweep::default(),
             faults: Faults::default(),
             tokens: Tokens::default(),
             requests: RequestLog::new(self.logged_requests),

@@ -51,6 +51,7 @@ mod crd;
 mod defaults;
 mod deletion;
 mod discovery;
+mod events;
 mod faults;
 mod fields;
 mod http;

@@ -98,7 +98,7 @@ fn message(
         match (find(object, &path), &entry.payload) {
             (Found::Field(field), _) => add(node.at(field.ty), &field.name, &entry, out, depth)?,
             (Found::Embedded, Payload::Bytes(inner)) => {
-                message(node, inner, &path, out, depth + 1)?
+                message(node, inner, &path, out, depth + 1)?;
             }
             _ => {}
         }

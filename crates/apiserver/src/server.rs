@@ -14,6 +14,7 @@ use parking_lot::RwLock;
 use crate::auth::Tokens;
 use crate::builder::Builder;
 use crate::clock::Clock;
+use crate::events::Sweep;
 use crate::faults::Faults;
 use crate::http::{Body, Identity, Query, Request, error_response};
 use crate::random::Random;
@@ -50,6 +51,7 @@ pub(crate) struct State {
     pub(crate) clock: Clock,
     pub(crate) random: Random,
     pub(crate) allocator: Allocator,
+    pub(crate) sweep: Sweep,
     pub(crate) faults: Faults,
     pub(crate) tokens: Tokens,
     pub(crate) requests: RequestLog,

@@ -71,7 +71,7 @@ impl Resource {
                 out.extend_from_slice(record.untyped_tail());
             }
             View::NewEvents => {
-                serde_json::to_writer(out, &self.decode(record)?).map_err(Status::internal)?
+                serde_json::to_writer(out, &self.decode(record)?).map_err(Status::internal)?;
             }
         }
         Ok(())

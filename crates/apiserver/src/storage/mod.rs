@@ -12,3 +12,6 @@ pub(crate) use record::{Draft, Record};
 pub(crate) use revisions::Revisions;
 pub(crate) use shard::{Raced, Shard};
 pub(crate) use window::{Change, ChangeKind, Compacted, HistoryLimits};
+
+#[cfg(test)]
+mod tests;

@@ -61,7 +61,7 @@ impl Draft {
         match api_version {
             Some(api_version) => serde_json::to_writer(&mut out, api_version)?,
             None => {
-                serde_json::to_writer(&mut out, object.get("apiVersion").unwrap_or(&Value::Null))?
+                serde_json::to_writer(&mut out, object.get("apiVersion").unwrap_or(&Value::Null))?;
             }
         }
         out.push(b',');

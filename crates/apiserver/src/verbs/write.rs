@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Call;
 use crate::crd;
+use crate::events;
 use crate::fields::{self, Author};
 use crate::http::is_json;
 use crate::namespaces;
@@ -144,6 +145,9 @@ impl<'a> Write<'a> {
                 Ok(record) => {
                     if is_definition(call) {
                         crd::changed(&call.state, &new);
+                    }
+                    if call.resource.rules.never_collected {
+                        events::expire(&call.state, &call.resource.shard);
                     }
                     return Ok(Written { record, warnings });
                 }

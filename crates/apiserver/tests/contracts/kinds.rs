@@ -236,3 +236,44 @@ async fn health_and_version_are_open() {
     let parameters = patch["parameters"].as_array().unwrap();
     assert!(parameters.iter().any(|it| it["name"] == "fieldValidation"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn events_expire_after_an_hour() {
+    let client = Client::new();
+    let events = "/api/v1/namespaces/default/events";
+    let event = |name: &str| json!({"metadata": {"name": name}, "reason": "R", "involvedObject": {"kind": "Pod", "name": "p", "namespace": "default"}});
+    client.post(events, event("old")).await.ok();
+    tokio::time::sleep(std::time::Duration::from_secs(3_700)).await;
+    client.post(events, event("new")).await.ok();
+    client
+        .get(&format!("{events}/old"))
+        .await
+        .refused(404, "NotFound");
+    client.get(&format!("{events}/new")).await.ok();
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_may_do_everything() {
+    let client = Client::new();
+    let review = json!({"spec": {"resourceAttributes": {"verb": "create", "resource": "pods"}}});
+    let answer = client
+        .post(
+            "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+            review,
+        )
+        .await
+        .ok();
+    assert_eq!(answer["status"]["allowed"], true);
+    let answer = client
+        .post(
+            "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+            json!({}),
+        )
+        .await
+        .ok();
+    assert_eq!(answer["status"]["userInfo"]["username"], "kubernetes-admin");
+    client
+        .get("/apis/authentication.k8s.io/v1/selfsubjectreviews")
+        .await
+        .refused(405, "MethodNotAllowed");
+}

@@ -113,3 +113,73 @@ async fn traffic_can_be_asserted_on() {
     );
     assert!(client.0.take_requests().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn faults_refuse_delay_lose_and_age() {
+    use evenkeel_apiserver::{Fault, Verb, When};
+
+    let client = Client::new();
+    let uri = format!("{CONFIG_MAPS}/a");
+    let created = client.config_map("a").await;
+    let faults = client.0.faults().clone();
+
+    faults.inject(
+        When::verb(Verb::Get).on("configmaps").times(1),
+        Fault::too_many_requests(3),
+    );
+    let answer = client.get(&uri).await;
+    assert_eq!(answer.headers["retry-after"], "3");
+    answer.refused(429, "TooManyRequests");
+
+    let begun = tokio::time::Instant::now();
+    faults.inject(
+        When::any().times(1),
+        Fault::Delay(std::time::Duration::from_secs(7)),
+    );
+    client.get(&uri).await.ok();
+    assert_eq!(begun.elapsed().as_secs(), 7);
+
+    faults.inject(When::verb(Verb::Patch).times(1), Fault::LoseAnswer);
+    let patch = json!({"data": {"a": "lost"}}).to_string();
+    let lost = client
+        .send("PATCH", &uri, "application/merge-patch+json", patch)
+        .await;
+    assert!(
+        http_body_util::BodyExt::collect(lost.into_body())
+            .await
+            .is_err()
+    );
+    assert_eq!(
+        client.get(&uri).await.ok()["data"]["a"],
+        "lost",
+        "it took effect"
+    );
+
+    faults.inject(
+        When::any().namespace("default"),
+        Fault::Stale(version(&created)),
+    );
+    let stale = client.get(&format!("{uri}?resourceVersion=0")).await.ok();
+    assert_eq!(stale["data"]["a"], "1");
+    let list = client
+        .get(&format!("{CONFIG_MAPS}?resourceVersion=0"))
+        .await
+        .ok();
+    assert_eq!(version(&list), version(&created));
+    assert_eq!(
+        client.get(&uri).await.ok()["data"]["a"],
+        "lost",
+        "reads of the newest state are"
+    );
+    faults.clear();
+
+    faults.inject(
+        When::verb(Verb::List).on("deployments.apps"),
+        Fault::forbidden(),
+    );
+    client
+        .get("/apis/apps/v1/deployments")
+        .await
+        .refused(403, "Forbidden");
+    client.get("/apis/apps/v1/replicasets").await.ok();
+}
