@@ -80,3 +80,48 @@ pub(crate) fn is_empty(set: &ReplicaSet) -> bool {
         && status.map_or(0, pods) == 0
         && observed.unwrap_or(0) >= set.metadata.generation.unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Scaled from `before` to `wanted`; its controller has removed nothing yet.
+    fn shrinking(wanted: i32, before: i32) -> ReplicaSet {
+        serde_json::from_value(serde_json::json!({
+            "metadata": {"name": "s", "generation": 2},
+            "spec": {"replicas": wanted, "selector": {}},
+            "status": {"replicas": before, "availableReplicas": before, "observedGeneration": 1},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn kcm_d7_pods_that_have_yet_to_be_removed_take_room() {
+        let children = Children {
+            new: Some(shrinking(3, 0)),
+            old: vec![shrinking(8, 10)],
+        };
+        assert_eq!(children.occupied(), 13, "and not 11");
+    }
+
+    #[test]
+    fn kcm_d8_pods_that_have_yet_to_be_removed_are_not_available() {
+        let size = size(&shrinking(8, 10));
+        assert_eq!((size.wanted, size.available), (8, 8));
+    }
+
+    #[test]
+    fn kcm_d10_a_set_is_empty_when_its_controller_says_so_of_this_generation() {
+        let mut set = shrinking(0, 1);
+        assert!(!is_empty(&set), "a pod is left");
+        let status = set.status.as_mut().unwrap();
+        status.replicas = 0;
+        assert!(!is_empty(&set), "the last scaling was not seen");
+        let status = set.status.as_mut().unwrap();
+        status.observed_generation = Some(2);
+        status.terminating_replicas = Some(1);
+        assert!(!is_empty(&set), "a pod is still going");
+        set.status.as_mut().unwrap().terminating_replicas = Some(0);
+        assert!(is_empty(&set));
+    }
+}

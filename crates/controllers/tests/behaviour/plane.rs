@@ -292,11 +292,11 @@ pub(crate) fn template(name: &str) -> Value {
 
 /// Polls until `done` holds, for five minutes at most. Time is paused, so this is instant.
 pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, done: impl Fn() -> F) {
-    for _ in 0..30_000 {
+    for _ in 0..6_000 {
         if done().await {
             return;
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("never happened: {what}");
 }
