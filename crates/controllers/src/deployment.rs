@@ -66,7 +66,7 @@ pub fn controller(
         .for_(&deployments)
         .owns(&sets)
         .watches(&sets, move |_, event, add| {
-            adopters(&adopting, &by_namespace, event, add)
+            adopters(&adopting, &by_namespace, event, add);
         })
         .watches(&pods, move |_, event, add| waiting.concerned(event, add))
         .concurrency(workers)

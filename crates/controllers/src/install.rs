@@ -83,7 +83,7 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
                 )?);
             }
             Name::Namespace => {
-                manager.add(namespace::controller(&setup, options.namespace_workers))
+                manager.add(namespace::controller(&setup, options.namespace_workers));
             }
             Name::ServiceAccount => {
                 manager.add(serviceaccount::controller(

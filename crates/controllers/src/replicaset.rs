@@ -46,7 +46,7 @@ pub fn controller(
         .for_(&sets)
         .owns(&pods)
         .watches(&pods, move |_, event, add| {
-            adopters(&store, &by_namespace, event, add)
+            adopters(&store, &by_namespace, event, add);
         })
         .concurrency(workers)
         .metrics(setup.metrics.clone())

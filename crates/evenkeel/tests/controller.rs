@@ -1,5 +1,7 @@
 //! Contracts of the reconcile loop, over the embedded server in process and in virtual time.
 
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+
 mod plane;
 
 use std::sync::Arc;

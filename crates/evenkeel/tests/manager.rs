@@ -1,5 +1,7 @@
 //! Starting, leading and stopping, over the embedded server in process and in virtual time.
 
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! Informers against the embedded API server, in process, with the clock paused.
 
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

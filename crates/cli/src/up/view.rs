@@ -69,6 +69,7 @@ impl View {
         if self.is_live {
             self.draw(state);
         } else {
+            self.say_leader(state);
             self.say_settled(state);
             if is_last {
                 for line in tree::render(&state.tree) {

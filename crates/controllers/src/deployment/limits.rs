@@ -84,7 +84,7 @@ fn resolve(value: Option<&IntOrString>, total: i32, rounding: Rounding) -> i32 {
 mod tests {
     use super::*;
 
-    fn limits(strategy: serde_json::Value, replicas: i32) -> Limits {
+    fn limits(strategy: &serde_json::Value, replicas: i32) -> Limits {
         let deployment = serde_json::from_value(serde_json::json!({
             "metadata": {},
             "spec": {"replicas": replicas, "strategy": strategy, "selector": {}, "template": {}},
@@ -96,7 +96,7 @@ mod tests {
     fn kcm_d6_surge_rounds_up_and_unavailable_down() {
         let rolling = |surge: serde_json::Value, unavailable: serde_json::Value, replicas| {
             let limits = limits(
-                serde_json::json!({"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}),
+                &serde_json::json!({"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}),
                 replicas,
             );
             (limits.max_surge, limits.max_unavailable)
@@ -113,13 +113,13 @@ mod tests {
             "never more than there are"
         );
         assert_eq!(rolling(2.into(), 0.into(), 4), (2, 0));
-        assert_eq!(limits(serde_json::Value::Null, 10).max_total(), 13);
-        assert_eq!(limits(serde_json::Value::Null, 10).min_available(), 8);
+        assert_eq!(limits(&serde_json::Value::Null, 10).max_total(), 13);
+        assert_eq!(limits(&serde_json::Value::Null, 10).min_available(), 8);
     }
 
     #[test]
     fn kcm_d10_recreate_has_neither() {
-        let limits = limits(serde_json::json!({"type": "Recreate"}), 4);
+        let limits = limits(&serde_json::json!({"type": "Recreate"}), 4);
         assert!(limits.recreate);
         assert_eq!((limits.max_total(), limits.min_available()), (4, 4));
     }

@@ -58,7 +58,8 @@ impl Reconciler for DeploymentReconciler {
             deployment: Deployment::clone(&deployment),
             now: self.clock.now().into(),
         };
-        match pass.run().await {
+        // Boxed: it holds a Deployment and all of its sets.
+        match Box::pin(pass.run()).await {
             // Somebody was faster. What they wrote is on its way to the store; the next pass
             // goes by it.
             Err(error) if error.is_conflict() || error.is_already_exists() => Ok(Outcome::Backoff),

@@ -56,7 +56,10 @@ pub(crate) fn template_hash(deployment: &Deployment) -> String {
 /// `<deployment>-<hash>`, cut to what the API server takes.
 pub(crate) fn replica_set_name(deployment: &str, hash: &str) -> String {
     let room = MAX_NAME - hash.len() - 1;
-    let cut = deployment.floor_char_boundary(room.min(deployment.len()));
+    let mut cut = room.min(deployment.len());
+    while !deployment.is_char_boundary(cut) {
+        cut -= 1;
+    }
     format!("{}-{hash}", &deployment[..cut])
 }
 

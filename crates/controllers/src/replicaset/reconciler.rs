@@ -318,7 +318,7 @@ async fn shows_what_is_there<M: MetaView>(
     claimant: &Claimant<'_, M>,
     pods: &[Arc<Pod>],
 ) -> Result<bool, Error> {
-    fn stays<'a>(meta: &'a impl MetaView) -> Option<&'a str> {
+    fn stays(meta: &impl MetaView) -> Option<&str> {
         meta.uid().filter(|_| !meta.is_terminating())
     }
     let api = context

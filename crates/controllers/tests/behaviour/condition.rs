@@ -19,7 +19,7 @@ fn statuses(plane: &Plane) -> tokio::task::JoinHandle<Vec<DeploymentStatus>> {
         while let Some(Ok(event)) = events.next().await {
             match event {
                 WatchEvent::Added(web) | WatchEvent::Modified(web) => {
-                    statuses.push(web.status.unwrap_or_default())
+                    statuses.push(web.status.unwrap_or_default());
                 }
                 WatchEvent::Deleted(_) => return statuses,
                 _ => {}

@@ -1,6 +1,12 @@
 //! What the controllers do, by contract: against the embedded server in process, with simulated
 //! nodes and paused time.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "tests may fail loudly, and their helpers take what is at hand"
+)]
+
 mod census;
 mod condition;
 mod failure;

@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Controller;
 use super::metrics::ControllerMetrics;
-use super::watch::Watch;
 use super::worker::{self, Shared};
 use crate::writes::Writes;
 
@@ -48,7 +47,7 @@ pub enum ControllerError {
         /// The collection.
         subject: String,
         /// Why.
-        source: SyncError,
+        source: Box<SyncError>,
     },
 }
 
@@ -116,16 +115,15 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
         queue: &Queue<K>,
         writes: &Arc<Writes<K>>,
     ) -> Result<Vec<Registration>, ControllerError> {
-        let watches = self.watches.iter().enumerate();
-        let register = |(id, watch): (usize, &Box<dyn Watch<K>>)| {
-            watch
-                .register(id, queue, writes)
-                .map_err(|Stopped| ControllerError::Stopped {
-                    controller: self.name.clone(),
-                    subject: watch.subject(),
-                })
-        };
-        watches.map(register).collect()
+        let mut registrations = Vec::with_capacity(self.watches.len());
+        for (id, watch) in self.watches.iter().enumerate() {
+            let registered = watch.register(id, queue, writes);
+            registrations.push(registered.map_err(|Stopped| ControllerError::Stopped {
+                controller: self.name.clone(),
+                subject: watch.subject(),
+            })?);
+        }
+        Ok(registrations)
     }
 
     async fn synced(&self, registrations: &[Registration]) -> Result<(), ControllerError> {
@@ -136,7 +134,7 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
                 .map_err(|source| ControllerError::Sync {
                     controller: self.name.clone(),
                     subject: watch.subject(),
-                    source,
+                    source: Box::new(source),
                 })?;
         }
         Ok(())
