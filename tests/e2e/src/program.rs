@@ -1,49 +1,56 @@
-//! The program under test: found, or built once for all trials.
+//! The programs under test: found where cargo put them, or built.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use anyhow::{Context, anyhow, bail};
 
-/// The `evenkeel` program under test, found or built once for all trials.
-#[derive(Clone, Debug, Default)]
-pub struct Evenkeel(Arc<OnceLock<Result<PathBuf, String>>>);
-
-impl Evenkeel {
-    /// `EVENKEEL_BIN`, or the one beside this program if no source is newer, or
-    /// a new build.
-    ///
-    /// # Errors
-    /// The build failed.
-    pub fn program(&self) -> anyhow::Result<PathBuf> {
-        self.0
-            .get_or_init(|| find_or_build().map_err(|error| format!("{error:#}")))
-            .clone()
-            .map_err(|error| anyhow!(error))
-    }
+/// The `evenkeel` program: `EVENKEEL_BIN`, or the one beside this program if no
+/// source is newer, or a new build. The first call decides for all.
+///
+/// # Errors
+/// The build failed.
+pub fn evenkeel() -> anyhow::Result<PathBuf> {
+    static PROGRAM: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let found = PROGRAM.get_or_init(|| {
+        if let Some(program) = std::env::var_os("EVENKEEL_BIN") {
+            return Ok(program.into());
+        }
+        let build = ["--package", "evenkeel-cli", "--bin", "evenkeel"];
+        find_or_build("evenkeel", &build).map_err(|error| format!("{error:#}"))
+    });
+    found.clone().map_err(|error| anyhow!(error))
 }
 
-fn find_or_build() -> anyhow::Result<PathBuf> {
-    if let Some(program) = std::env::var_os("EVENKEEL_BIN") {
-        return Ok(program.into());
-    }
+/// An example of the `evenkeel` crate, found or built in the same way. Found is
+/// what was built since the last change, so that calling it again is cheap.
+///
+/// # Errors
+/// The build failed.
+pub fn example(name: &str) -> anyhow::Result<PathBuf> {
+    let build = ["--package", "evenkeel", "--example", name];
+    find_or_build(&format!("examples/{name}"), &build)
+}
+
+fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = profile_folder()?;
-    let program = folder.join("evenkeel");
+    let program = folder.join(path);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     if is_newer_than_sources(&program, &root.join("crates")) {
         return Ok(program);
     }
-    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo
         .current_dir(&root)
-        .args(["build", "--quiet", "--package", "evenkeel-cli"]);
+        .args(["build", "--quiet"])
+        .args(build);
     if folder.ends_with("release") {
-        build.arg("--release");
+        cargo.arg("--release");
     }
-    if !build.status().context("start cargo")?.success() {
-        bail!("evenkeel does not build");
+    if !cargo.status().context("start cargo")?.success() {
+        bail!("{path} does not build");
     }
     Ok(program)
 }
@@ -71,9 +78,10 @@ fn is_newer_than_sources(program: &Path, sources: &Path) -> bool {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if fs::metadata(&path)
-                .and_then(|data| data.modified())
-                .is_ok_and(|changed| changed > built)
+            } else if path.extension().is_some_and(|e| e == "rs" || e == "toml")
+                && fs::metadata(&path)
+                    .and_then(|data| data.modified())
+                    .is_ok_and(|changed| changed > built)
             {
                 return false;
             }

@@ -13,7 +13,7 @@ use xtask::envtest::{Assets, Program};
 use crate::env::Env;
 use crate::kubectl::Kubectl;
 use crate::process;
-use crate::program::Evenkeel;
+use crate::program;
 use crate::server::ServerKind;
 
 /// What a scenario returns.
@@ -28,6 +28,8 @@ pub struct Scenario {
     pub servers: &'static [ServerKind],
     /// Whether it runs kubectl.
     pub needs_kubectl: bool,
+    /// The example of the `evenkeel` crate that it runs.
+    pub example: Option<&'static str>,
     /// What it does. The server is up when it is called.
     pub run: fn(Env) -> Running,
 }
@@ -40,20 +42,24 @@ pub const EMBEDDED: &[ServerKind] = &[ServerKind::Embedded];
 pub const REAL: &[ServerKind] = &[ServerKind::Real];
 
 /// Describes scenarios: `scenario!(BOTH, cascade::background_takes_all)`, with
-/// `kubectl` after it where kubectl is run.
+/// `kubectl` or `example "name"` after it where those are run.
 #[macro_export]
 macro_rules! scenario {
     ($servers:ident, $module:ident :: $function:ident) => {
-        $crate::scenario!(@ $servers, $module, $function, false)
+        $crate::scenario!(@ $servers, $module, $function, false, None)
     };
     ($servers:ident, $module:ident :: $function:ident, kubectl) => {
-        $crate::scenario!(@ $servers, $module, $function, true)
+        $crate::scenario!(@ $servers, $module, $function, true, None)
     };
-    (@ $servers:ident, $module:ident, $function:ident, $kubectl:expr) => {
+    ($servers:ident, $module:ident :: $function:ident, example $example:literal) => {
+        $crate::scenario!(@ $servers, $module, $function, false, Some($example))
+    };
+    (@ $servers:ident, $module:ident, $function:ident, $kubectl:expr, $example:expr) => {
         $crate::trial::Scenario {
             name: concat!(stringify!($module), "::", stringify!($function)),
             servers: $crate::trial::$servers,
             needs_kubectl: $kubectl,
+            example: $example,
             run: |env| Box::pin($module::$function(env)),
         }
     };
@@ -68,7 +74,6 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
     let arguments = Arguments::from_args();
     let assets = Assets::locate(&Program::SERVER);
     let has_kubectl = Kubectl::is_installed();
-    let evenkeel = Evenkeel::default();
     let mut trials = Vec::new();
     for scenario in scenarios {
         for kind in scenario.servers {
@@ -82,9 +87,8 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
             let scenario = *scenario;
             let kind = *kind;
             let assets = assets.as_ref().ok().cloned();
-            let evenkeel = evenkeel.clone();
             let trial = Trial::test(format!("{kind}::{}", scenario.name), move || {
-                run(scenario, kind, assets.as_ref(), &evenkeel)
+                run(scenario, kind, assets.as_ref())
             });
             // What cannot run is ignored, with the reason beside its name: it
             // neither fails nor counts as passed.
@@ -97,20 +101,19 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn run(
-    scenario: Scenario,
-    kind: ServerKind,
-    assets: Option<&Assets>,
-    evenkeel: &Evenkeel,
-) -> Result<(), Failed> {
+fn run(scenario: Scenario, kind: ServerKind, assets: Option<&Assets>) -> Result<(), Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
+    // A build takes as long as it takes: it comes before the scenario's time runs.
+    let program = program::evenkeel()?;
+    if let Some(example) = scenario.example {
+        program::example(example)?;
+    }
     let folder = Env::new_folder(kind, scenario.name)?;
     let outcome = runtime.block_on(async {
         let work = async {
-            let program = evenkeel.program()?;
             let env = Env::start(kind, &folder, assets, &program).await?;
             (scenario.run)(env).await
         };

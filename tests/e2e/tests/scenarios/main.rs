@@ -5,6 +5,7 @@ mod adoption;
 mod bad_input;
 mod cascade;
 mod catch_up;
+mod custom_loop;
 mod guestbook;
 mod leadership;
 mod namespaces;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
         scenario!(REAL, catch_up::a_restarted_server_loses_nothing),
         scenario!(BOTH, namespaces::fifty_objects_of_ten_kinds_go),
+        scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
         scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),
         scenario!(BOTH, bad_input::a_manager_says_why_it_cannot_connect),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel_e2e::program::Evenkeel;
+use evenkeel_e2e::program;
 use evenkeel_e2e::server::ServerKind;
 use evenkeel_e2e::{Env, leader};
 
@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 pub(crate) async fn measure(rounds: u32, table: &mut Table) -> anyhow::Result<()> {
     let folder = Env::new_folder(ServerKind::Embedded, "bench::handover")?;
-    let program = Evenkeel::default().program()?;
+    let program = program::evenkeel()?;
     let env = Env::start(ServerKind::Embedded, &folder, None, &program).await?;
     let mut managers = Vec::new();
     for name in ["a", "b"] {

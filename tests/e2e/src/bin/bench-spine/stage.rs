@@ -9,7 +9,7 @@ use evenkeel_client::ListOptions;
 use evenkeel_client::{Patch, PatchOptions};
 use evenkeel_e2e::manifest::{DEPLOYMENTS, PODS, deployment};
 use evenkeel_e2e::observe::field;
-use evenkeel_e2e::program::Evenkeel;
+use evenkeel_e2e::program;
 use evenkeel_e2e::server::{Server, ServerKind, free_port};
 use evenkeel_e2e::{Env, Process, poll};
 use evenkeel_meta::{DeleteOptions, PropagationPolicy};
@@ -46,7 +46,7 @@ impl Stage {
             Program::KubeControllerManager,
         ])
         .ok();
-        let program = Evenkeel::default().program()?;
+        let program = program::evenkeel()?;
         let env = Env::start(kind, &folder, assets.as_ref(), &program).await?;
         let nodes = env.start_nodes(10, Duration::ZERO)?;
         Ok(Self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use evenkeel_e2e::manifest::deployment;
-use evenkeel_e2e::program::Evenkeel;
+use evenkeel_e2e::program;
 use evenkeel_e2e::server::ServerKind;
 use evenkeel_e2e::{Env, Process};
 use std::process::Command;
@@ -16,7 +16,7 @@ pub(crate) async fn measure(rounds: u32, table: &mut Table) -> anyhow::Result<()
     let folder = Env::new_folder(ServerKind::Embedded, "bench::up")?;
     let manifest = folder.join("web.json");
     std::fs::write(&manifest, deployment("web", 3, "web:1").to_string())?;
-    let program = Evenkeel::default().program()?;
+    let program = program::evenkeel()?;
     let mut seconds = Samples::default();
     // One more than is counted, to have the program in the page cache.
     for round in 0..=rounds.max(5) {
