@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_election::{Elector, FenceCell};
+use evenkeel_election::Elector;
 use evenkeel_meta::Resource;
 use evenkeel_store::{Informer, InformerOptions, Informers};
 use serde::de::DeserializeOwned;
@@ -36,7 +36,7 @@ pub struct Manager {
     informers: Informers,
     probes: Probes,
     registry: Registry,
-    elector: Option<(Elector, FenceCell)>,
+    elector: Option<Elector>,
     endpoints: Vec<Endpoint>,
     always: Works,
     leading: Works,
@@ -92,7 +92,7 @@ impl Manager {
     /// The election, if there is one: who leads, and whether it is this process.
     #[must_use]
     pub fn elector(&self) -> Option<&Elector> {
-        self.elector.as_ref().map(|(elector, _)| elector)
+        self.elector.as_ref()
     }
 
     /// Serves an endpoint for as long as the Manager runs.

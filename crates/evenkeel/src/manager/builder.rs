@@ -149,10 +149,10 @@ impl Builder {
                     builder = builder.announce(announce);
                 }
                 client = client.with_transport(|inner| FencedTransport::new(inner, cell.clone()));
-                Some((builder.build()?, cell))
+                Some(builder.build()?)
             }
         };
-        if let Some((elector, _)) = &elector {
+        if let Some(elector) = &elector {
             let elector = elector.clone();
             self.probes.add(Probe::Live, "leaderElection", move || {
                 elector

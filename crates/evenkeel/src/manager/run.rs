@@ -60,7 +60,7 @@ impl Manager {
 
     /// Leads whenever it can until `stop`.
     async fn lead(&self, stop: &CancellationToken) -> Result<(), ManagerError> {
-        let Some((elector, _)) = &self.elector else {
+        let Some(elector) = &self.elector else {
             return self.run_term(stop, None).await;
         };
         while !stop.is_cancelled() {
