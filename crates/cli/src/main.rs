@@ -24,6 +24,11 @@ use crate::args::{Cli, Command, LogFormat};
 use crate::error::Failure;
 use crate::output::Output;
 
+/// Objects come and go by the thousand a second on every thread; the system's allocator took a
+/// quarter of the embedded server's time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse_from(args::normalized(std::env::args_os()));
     let output = Output::new();

@@ -7,6 +7,8 @@ use tokio::time::{Instant, sleep};
 
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(250);
+/// As exact as a figure in milliseconds needs, and little beside what it measures.
+const CLOSE: Duration = Duration::from_millis(5);
 
 /// Asks again and again, from every 20 ms to every 250 ms, until there is an answer.
 ///
@@ -15,10 +17,32 @@ const LONGEST: Duration = Duration::from_millis(250);
 pub async fn until<T>(
     within: Duration,
     what: &str,
+    ask: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    ask_every(FIRST, LONGEST, within, what, ask).await
+}
+
+/// As [`until`], every 5 ms: for what is timed.
+///
+/// # Errors
+/// Those of [`until`].
+pub async fn closely<T>(
+    within: Duration,
+    what: &str,
+    ask: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
+) -> anyhow::Result<T> {
+    ask_every(CLOSE, CLOSE, within, what, ask).await
+}
+
+async fn ask_every<T>(
+    first: Duration,
+    longest: Duration,
+    within: Duration,
+    what: &str,
     mut ask: impl AsyncFnMut() -> anyhow::Result<Option<T>>,
 ) -> anyhow::Result<T> {
     let deadline = Instant::now() + within;
-    let mut pause = FIRST;
+    let mut pause = first;
     loop {
         if let Some(answer) = ask().await? {
             return Ok(answer);
@@ -27,7 +51,7 @@ pub async fn until<T>(
             bail!("waited {within:?} for this in vain: {what}");
         }
         sleep(pause).await;
-        pause = (pause * 3 / 2).min(LONGEST);
+        pause = (pause * 3 / 2).min(longest);
     }
 }
 

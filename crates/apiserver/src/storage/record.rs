@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use evenkeel_meta::Meta;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// An object encoded but for its resource version, which only a commit knows.
@@ -75,7 +76,8 @@ impl Draft {
             }
         }
         out.push(b'}');
-        let meta = serde_json::from_slice(&out[to_range(metadata_range)])?;
+        let mut meta = Meta::deserialize(metadata)?;
+        meta.resource_version = None;
         let layout = Layout {
             body,
             metadata: metadata_range,

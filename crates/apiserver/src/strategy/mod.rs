@@ -79,14 +79,20 @@ fn keep_all_but_status(resource: &Resource, live: &Value, new: &mut Value) {
     };
     let status = new.remove("status");
     let metadata = new.remove("metadata");
-    *new = live.clone();
-    match status {
-        Some(status) => new.insert("status".into(), status),
-        None => new.remove("status"),
-    };
+    // Most of it is what a patch left alone: comparing is cheaper than copying.
+    new.retain(|name, _| live.contains_key(name));
+    for (name, value) in live {
+        if !matches!(name.as_str(), "status" | "metadata") && new.get(name) != Some(value) {
+            new.insert(name.clone(), value.clone());
+        }
+    }
+    if let Some(status) = status {
+        new.insert("status".into(), status);
+    }
     // A custom object's metadata does not go through its status endpoint, but for its
     // managers; that of a built-in one does, but for a few fields.
     let Some(Value::Object(mut metadata)) = metadata else {
+        restore(new, Some(live), "metadata");
         return;
     };
     let old = live.get("metadata").and_then(Value::as_object);

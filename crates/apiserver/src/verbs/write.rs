@@ -125,42 +125,54 @@ impl<'a> Write<'a> {
                 "resourceVersion should not be set on objects to be created",
             ));
         }
-        let generate = text(&object, "name").is_none();
+        let generated = text(&object, "name").is_none();
+        if generated && let Some(base) = text(&object, "generateName") {
+            let name = self.unused_name(base)?;
+            metadata_mut(&mut object).insert("name".into(), name.into());
+        }
+        let draft = self.prepare_new(&mut object, &mut warnings)?;
+        let name = draft.meta().name.clone();
+        let key = call.key_of(&name);
+        if self.dry_run {
+            if call.resource.shard.get(&key).is_some() {
+                return Err(Status::already_exists(&call.group_resource(), &name));
+            }
+            return Ok(written(draft.seal_unstored(), warnings));
+        }
+        let Ok(record) = call.resource.shard.put(&key, None, draft) else {
+            return Err(if generated {
+                self.no_unused_name(&name)
+            } else {
+                Status::already_exists(&call.group_resource(), &name)
+            });
+        };
+        if is_definition(call) {
+            crd::changed(&call.state, &object);
+        }
+        if call.resource.rules.never_collected {
+            events::expire(&call.state, &call.resource.shard);
+        }
+        Ok(Written { record, warnings })
+    }
+
+    /// A name that nothing has yet. Who takes it in between wins: the odds are one in
+    /// millions, and the answer tells the client to try again.
+    fn unused_name(&self, base: &str) -> Result<String, Status> {
+        let mut name = String::new();
         for _ in 0..NAMES {
-            if generate && let Some(base) = text(&object, "generateName") {
-                let name = call.state.random.name(base);
-                metadata_mut(&mut object).insert("name".into(), name.into());
-            }
-            let mut new = object.clone();
-            let draft = self.prepare_new(&mut new, &mut warnings)?;
-            let name = draft.meta().name.clone();
-            let key = call.key_of(&name);
-            if self.dry_run {
-                if call.resource.shard.get(&key).is_some() {
-                    return Err(Status::already_exists(&call.group_resource(), &name));
-                }
-                return Ok(written(draft.seal_unstored(), warnings));
-            }
-            match call.resource.shard.put(&key, None, draft) {
-                Ok(record) => {
-                    if is_definition(call) {
-                        crd::changed(&call.state, &new);
-                    }
-                    if call.resource.rules.never_collected {
-                        events::expire(&call.state, &call.resource.shard);
-                    }
-                    return Ok(Written { record, warnings });
-                }
-                Err(Raced) if generate => {}
-                Err(Raced) => return Err(Status::already_exists(&call.group_resource(), &name)),
+            name = self.call.state.random.name(base);
+            let key = self.call.key_of(&name);
+            if self.call.resource.shard.get(&key).is_none() {
+                return Ok(name);
             }
         }
-        let mut status = Status::already_exists(
-            &call.group_resource(),
-            text(&object, "name").unwrap_or_default(),
-        );
+        Err(self.no_unused_name(&name))
+    }
+
+    fn no_unused_name(&self, name: &str) -> Status {
+        let mut status = Status::already_exists(&self.call.group_resource(), name);
         status.message += ", the server was not able to generate a unique name for the object";
-        Err(status)
+        status
     }
 
     fn prepare_new(&self, new: &mut Value, warnings: &mut Vec<String>) -> Result<Draft, Status> {

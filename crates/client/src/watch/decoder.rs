@@ -62,14 +62,18 @@ impl Decoder {
         adopt: fn(&mut K, &ApiResource),
     ) -> Result<Option<WatchEvent<K>>, Fault> {
         while self.skip_unwanted()? {}
-        if self.seen == 0
-            && let Some(end) = memchr(b'\n', &self.buffer)
-            && let Some((kind, object)) = usual_form(&self.buffer[..end])
-            && let Ok(mut event) = decode(kind, object)
-        {
-            complete(&mut event, resource, adopt);
-            self.consume(end + 1);
-            return Ok(Some(event));
+        // No value ends in what was seen before, so a line can only end behind it.
+        if let Some(more) = memchr(b'\n', &self.buffer[self.seen..]) {
+            let end = self.seen + more;
+            // Checked as a whole: the parser would check string by string.
+            if let Ok(line) = std::str::from_utf8(&self.buffer[..end])
+                && let Some((kind, object)) = usual_form(line)
+                && let Ok(mut event) = decode(kind, object)
+            {
+                complete(&mut event, resource, adopt);
+                self.consume(end + 1);
+                return Ok(Some(event));
+            }
         }
         let Some(end) = self.value_end()? else {
             return Ok(None);
@@ -88,9 +92,12 @@ impl Decoder {
         let Some(end) = self.value_end()? else {
             return Ok(false);
         };
-        let wanted = match (&mut self.keep, usual_form(self.buffer[..end].trim_ascii())) {
+        let form = std::str::from_utf8(&self.buffer[..end])
+            .ok()
+            .and_then(|text| usual_form(text.trim_ascii()));
+        let wanted = match (&mut self.keep, form) {
             (Some(keep), Some((Kind::Change(change), object))) => {
-                Identity::read(object).is_none_or(|identity| keep(change, &identity))
+                Identity::read(object.as_bytes()).is_none_or(|identity| keep(change, &identity))
             }
             _ => true,
         };
@@ -130,44 +137,44 @@ enum Kind {
 }
 
 impl Kind {
-    fn parse(text: &[u8]) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         Some(match text {
-            b"ADDED" => Self::Change(Change::Added),
-            b"MODIFIED" => Self::Change(Change::Modified),
-            b"DELETED" => Self::Change(Change::Deleted),
-            b"BOOKMARK" => Self::Bookmark,
-            b"ERROR" => Self::Error,
+            "ADDED" => Self::Change(Change::Added),
+            "MODIFIED" => Self::Change(Change::Modified),
+            "DELETED" => Self::Change(Change::Deleted),
+            "BOOKMARK" => Self::Bookmark,
+            "ERROR" => Self::Error,
             _ => return None,
         })
     }
 }
 
 /// Takes `{"type":"ADDED","object":…}` apart.
-fn usual_form(line: &[u8]) -> Option<(Kind, &[u8])> {
-    let rest = line.strip_prefix(b"{\"type\":\"")?;
-    let (kind, rest) = rest.split_at(memchr(b'"', rest)?);
+fn usual_form(line: &str) -> Option<(Kind, &str)> {
+    let rest = line.strip_prefix("{\"type\":\"")?;
+    let (kind, rest) = rest.split_once('"')?;
     let kind = Kind::parse(kind)?;
-    let object = rest.strip_prefix(b"\",\"object\":")?.strip_suffix(b"}")?;
+    let object = rest.strip_prefix(",\"object\":")?.strip_suffix('}')?;
     Some((kind, object))
 }
 
 fn decode<K: DeserializeOwned>(
     kind: Kind,
-    object: &[u8],
+    object: &str,
 ) -> Result<WatchEvent<K>, serde_json::Error> {
     Ok(match kind {
-        Kind::Change(Change::Added) => WatchEvent::Added(serde_json::from_slice(object)?),
-        Kind::Change(Change::Modified) => WatchEvent::Modified(serde_json::from_slice(object)?),
-        Kind::Change(Change::Deleted) => WatchEvent::Deleted(serde_json::from_slice(object)?),
+        Kind::Change(Change::Added) => WatchEvent::Added(serde_json::from_str(object)?),
+        Kind::Change(Change::Modified) => WatchEvent::Modified(serde_json::from_str(object)?),
+        Kind::Change(Change::Deleted) => WatchEvent::Deleted(serde_json::from_str(object)?),
         Kind::Bookmark => bookmark(object)?,
-        Kind::Error => WatchEvent::Error(Box::new(serde_json::from_slice::<Status>(object)?)),
+        Kind::Error => WatchEvent::Error(Box::new(serde_json::from_str::<Status>(object)?)),
     })
 }
 
 /// The annotation of the bookmark that ends the initial events of a watch-list (client-go WL4).
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
-fn bookmark<K>(object: &[u8]) -> Result<WatchEvent<K>, serde_json::Error> {
+fn bookmark<K>(object: &str) -> Result<WatchEvent<K>, serde_json::Error> {
     #[derive(Deserialize)]
     struct Object {
         metadata: Version,
@@ -179,7 +186,7 @@ fn bookmark<K>(object: &[u8]) -> Result<WatchEvent<K>, serde_json::Error> {
         #[serde(default)]
         annotations: Option<std::collections::BTreeMap<String, String>>,
     }
-    let Object { metadata } = serde_json::from_slice(object)?;
+    let Object { metadata } = serde_json::from_str(object)?;
     let marks = metadata.annotations.unwrap_or_default();
     Ok(WatchEvent::Bookmark {
         resource_version: metadata.resource_version,
@@ -205,18 +212,18 @@ fn exact<K: DeserializeOwned>(
     let what = "a watch event";
     let envelope: Envelope<'_> =
         serde_json::from_slice(text).map_err(|error| DecodeError::new(what, &error))?;
-    let Some(kind) = Kind::parse(envelope.kind.as_bytes()) else {
+    let Some(kind) = Kind::parse(&envelope.kind) else {
         let reason = format!("unknown type {:?}", envelope.kind);
         return Err(DecodeError::new(what, &reason));
     };
-    let object = envelope.object.get().as_bytes();
+    let object = envelope.object.get();
     match (decode(kind, object), kind) {
         (Ok(mut event), _) => {
             complete(&mut event, resource, adopt);
             Ok(event)
         }
         (Err(error), Kind::Change(change)) => {
-            let object = Undecodable::new(object, resource, &error);
+            let object = Undecodable::new(object.as_bytes(), resource, &error);
             Ok(WatchEvent::Undecodable {
                 change,
                 metadata: object.metadata,

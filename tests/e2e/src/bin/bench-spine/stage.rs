@@ -115,7 +115,7 @@ impl Stage {
         let patch = Patch::merge(&json!({"spec": {"replicas": replicas}}));
         let start = Instant::now();
         api.patch(name, &patch, &PatchOptions::default()).await?;
-        poll::until(LONG, "all pods are ready", async || {
+        poll::closely(LONG, "all pods are ready", async || {
             let deployment = api.get(name).await?;
             let ready = field(&deployment, "/status/readyReplicas").as_u64();
             Ok((ready == Some(u64::from(replicas))).then_some(()))
@@ -138,7 +138,7 @@ impl Stage {
             .delete(name, &options)
             .await?;
         let pods = client.metadata(PODS, Some(namespace));
-        poll::until(LONG, "all pods are gone", async || {
+        poll::closely(LONG, "all pods are gone", async || {
             let page = pods.list_page(&ListOptions::default().page_size(1)).await?;
             Ok(page.items.is_empty().then_some(()))
         })
