@@ -21,29 +21,61 @@ impl Id {
     }
 }
 
-/// Gives each known key a number and keeps a state of type `S` beside it. A key that is not known takes
-/// no memory; a known one is stored once.
+/// Gives each known key a number and keeps a state beside it. A key that is not known takes no memory; a
+/// known one is stored once.
 #[derive(Debug)]
-pub(crate) struct Interner<K, S> {
+pub(crate) struct Interner<K> {
     table: HashTable<Id>,
     hasher: DefaultHashBuilder,
-    slots: Vec<Slot<K, S>>,
+    slots: Vec<Slot<K>>,
     free: Vec<Id>,
+    /// The key that was asked for last: events for one object come in bursts, and those need no hashing.
+    recent: Id,
 }
 
 #[derive(Debug)]
-struct Slot<K, S> {
+struct Slot<K> {
     key: Option<K>,
-    state: S,
+    state: State,
 }
 
-impl<K: Eq + Hash, S: Default> Interner<K, S> {
+/// What is known of a key: eight bytes, since a million keys have a million of them. New keys start with zeros.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct State {
+    pub(crate) flags: u8,
+    hash: ShortHash,
+    /// How urgent the work is that makes the key dirty.
+    pub(crate) priority: i32,
+}
+
+/// As much of a key's hash as fits. It is kept so that neither growing nor forgetting reads the key again: that is
+/// somewhere else in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ShortHash([u8; 3]);
+
+impl ShortHash {
+    fn of(key: &impl Hash, hasher: &DefaultHashBuilder) -> Self {
+        let [first, second, third, ..] = hasher.hash_one(key).to_le_bytes();
+        Self([first, second, third])
+    }
+
+    /// Spread over 64 bits: the table uses the lowest for the place and the highest to tell neighbours apart.
+    fn spread(self) -> u64 {
+        let Self([first, second, third]) = self;
+        let short = u32::from_le_bytes([first, second, third, 0]);
+        // 2^64 divided by the golden ratio.
+        u64::from(short).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
+impl<K: Eq + Hash> Interner<K> {
     pub(crate) fn new() -> Self {
         Self {
             table: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             slots: Vec::new(),
             free: Vec::new(),
+            recent: Id(0),
         }
     }
 
@@ -52,16 +84,20 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
     }
 
     pub(crate) fn find(&self, key: &K) -> Option<Id> {
-        self.find_hashed(self.hasher.hash_one(key), key)
+        self.find_hashed(ShortHash::of(key, &self.hasher), key)
     }
 
     /// The number of `key`, which is stored if it is new.
     pub(crate) fn intern(&mut self, key: K) -> Id {
-        let hash = self.hasher.hash_one(&key);
-        match self.find_hashed(hash, &key) {
+        if self.is_recent(&key) {
+            return self.recent;
+        }
+        let hash = ShortHash::of(&key, &self.hasher);
+        self.recent = match self.find_hashed(hash, &key) {
             Some(id) => id,
             None => self.insert(hash, key),
-        }
+        };
+        self.recent
     }
 
     /// As [`intern`](Self::intern), but clones the key only if it is new.
@@ -69,11 +105,15 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
     where
         K: Clone,
     {
-        let hash = self.hasher.hash_one(key);
-        match self.find_hashed(hash, key) {
+        if self.is_recent(key) {
+            return self.recent;
+        }
+        let hash = ShortHash::of(key, &self.hasher);
+        self.recent = match self.find_hashed(hash, key) {
             Some(id) => id,
             None => self.insert(hash, key.clone()),
-        }
+        };
+        self.recent
     }
 
     pub(crate) fn key(&self, id: Id) -> &K {
@@ -83,11 +123,11 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
         key
     }
 
-    pub(crate) fn state(&self, id: Id) -> &S {
+    pub(crate) fn state(&self, id: Id) -> &State {
         &self.slots[id.index()].state
     }
 
-    pub(crate) fn state_mut(&mut self, id: Id) -> &mut S {
+    pub(crate) fn state_mut(&mut self, id: Id) -> &mut State {
         &mut self.slots[id.index()].state
     }
 
@@ -99,12 +139,10 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
     /// Forgets a key; its number is used again.
     pub(crate) fn remove(&mut self, id: Id) {
         let slot = &mut self.slots[id.index()];
-        slot.state = S::default();
-        let Some(key) = slot.key.take() else { return };
-        if let Ok(entry) = self
-            .table
-            .find_entry(self.hasher.hash_one(&key), |found| *found == id)
-        {
+        let hash = std::mem::take(&mut slot.state).hash.spread();
+        // Dropped when nothing here is half done: a key is foreign code.
+        let Some(_key) = slot.key.take() else { return };
+        if let Ok(entry) = self.table.find_entry(hash, |found| *found == id) {
             entry.remove();
         }
         self.free.push(id);
@@ -115,16 +153,26 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
         }
     }
 
-    fn find_hashed(&self, hash: u64, key: &K) -> Option<Id> {
+    fn is_recent(&self, key: &K) -> bool {
+        let slot = self.slots.get(self.recent.index());
+        slot.is_some_and(|slot| slot.key.as_ref() == Some(key))
+    }
+
+    fn find_hashed(&self, hash: ShortHash, key: &K) -> Option<Id> {
         self.table
-            .find(hash, |id| self.slots[id.index()].key.as_ref() == Some(key))
+            .find(hash.spread(), |id| {
+                self.slots[id.index()].key.as_ref() == Some(key)
+            })
             .copied()
     }
 
-    fn insert(&mut self, hash: u64, key: K) -> Id {
+    fn insert(&mut self, hash: ShortHash, key: K) -> Id {
         let slot = Slot {
             key: Some(key),
-            state: S::default(),
+            state: State {
+                hash,
+                ..State::default()
+            },
         };
         let id = match self.free.pop() {
             Some(id) => {
@@ -139,19 +187,9 @@ impl<K: Eq + Hash, S: Default> Interner<K, S> {
                 Id(number)
             }
         };
-        let Self {
-            table,
-            hasher,
-            slots,
-            ..
-        } = self;
-        let rehash = |id: &Id| {
-            slots[id.index()]
-                .key
-                .as_ref()
-                .map_or(0, |key| hasher.hash_one(key))
-        };
-        table.insert_unique(hash, id, rehash);
+        let Self { table, slots, .. } = self;
+        let rehash = |id: &Id| slots[id.index()].state.hash.spread();
+        table.insert_unique(hash.spread(), id, rehash);
         id
     }
 }
@@ -162,17 +200,17 @@ mod tests {
 
     #[test]
     fn a_key_is_stored_once_and_its_number_used_again() {
-        let mut interner = Interner::<String, u8>::new();
+        let mut interner = Interner::<String>::new();
         let a = interner.intern("a".into());
         assert_eq!(interner.intern_ref(&"a".into()), a);
         let b = interner.intern("b".into());
         assert_ne!(a, b);
-        *interner.state_mut(a) = 7;
+        interner.state_mut(a).flags = 7;
         interner.remove(a);
         assert_eq!((interner.len(), interner.find(&"a".into())), (1, None));
         let c = interner.intern("c".into());
         assert_eq!(
-            (c, *interner.state(c)),
+            (c, interner.state(c).flags),
             (a, 0),
             "the slot is used again, without its old state"
         );
@@ -184,7 +222,7 @@ mod tests {
 
     #[test]
     fn many_keys_come_and_go_and_memory_is_given_back() {
-        let mut interner = Interner::<u64, ()>::new();
+        let mut interner = Interner::<u64>::new();
         let ids: Vec<_> = (0..10_000).map(|key| interner.intern(key)).collect();
         for (key, id) in (0..10_000).zip(&ids) {
             assert_eq!(interner.find(&key), Some(*id));

@@ -143,4 +143,3 @@ func busy(new func() queue) {
 	report("busy_p99_ns", float64(took[timed*99/100].Nanoseconds()))
 	report("busy_p999_ns", float64(took[timed*999/1000].Nanoseconds()))
 }
-
