@@ -65,7 +65,7 @@ impl Page {
                 .strip_prefix("| `")
                 .and_then(|row| row.split_once("` | "));
             if let Some((mutant, reason)) = row
-                && reason.trim_matches([' ', '|']) != ""
+                && !reason.trim_matches([' ', '|']).is_empty()
             {
                 let known = excused.entry(core.clone()).or_default();
                 known.insert(mutant.replace("\\|", "|"));

@@ -37,19 +37,28 @@ async fn main() {
 
 async fn item() {
     let keys = keys();
-    let (sender, requests) = mpsc::unbounded();
-    let mut scheduler = pin!(scheduler(requests));
-    let mut held = HashSet::new();
-    let start = Instant::now();
-    for key in &keys {
-        sender.unbounded_send(now(key)).unwrap();
+    let mut least = u128::MAX;
+    for _ in 0..3 {
+        let (sender, requests) = mpsc::unbounded();
+        let mut scheduler = pin!(scheduler(requests));
+        let mut held = HashSet::new();
+        let start = Instant::now();
+        for key in &keys {
+            sender.unbounded_send(now(key)).unwrap();
+        }
+        for _ in &keys {
+            let key = scheduler
+                .as_mut()
+                .hold_unless(|key| !held.contains(key))
+                .next()
+                .await
+                .unwrap();
+            held.insert(key.clone());
+            held.remove(&key);
+        }
+        least = least.min(start.elapsed().as_nanos());
     }
-    for _ in &keys {
-        let key = scheduler.as_mut().hold_unless(|key| !held.contains(key)).next().await.unwrap();
-        held.insert(key.clone());
-        held.remove(&key);
-    }
-    report("item_ns", start.elapsed().as_nanos());
+    report("item_ns", least);
 }
 
 async fn bytes() {
@@ -61,7 +70,10 @@ async fn bytes() {
     let run_at = tokio::time::Instant::now() + Duration::from_secs(3600);
     for chunk in keys.chunks(1000) {
         for key in chunk {
-            let request = ScheduleRequest { message: key.clone(), run_at };
+            let request = ScheduleRequest {
+                message: key.clone(),
+                run_at,
+            };
             sender.unbounded_send(request).unwrap();
         }
         assert!(poll!(scheduler.next()).is_pending());
@@ -74,15 +86,22 @@ async fn hot() {
     let mut scheduler = pin!(scheduler(requests));
     let key: Key = "default/pod-0000000".into();
     let run_at = tokio::time::Instant::now() + Duration::from_secs(3600);
-    let start = Instant::now();
-    for _ in 0..COUNT / 1000 {
-        for _ in 0..1000 {
-            let request = ScheduleRequest { message: key.clone(), run_at };
-            sender.unbounded_send(request).unwrap();
+    let mut least = u128::MAX;
+    for _ in 0..10 {
+        let start = Instant::now();
+        for _ in 0..COUNT / 1000 {
+            for _ in 0..1000 {
+                let request = ScheduleRequest {
+                    message: key.clone(),
+                    run_at,
+                };
+                sender.unbounded_send(request).unwrap();
+            }
+            assert!(poll!(scheduler.next()).is_pending());
         }
-        assert!(poll!(scheduler.next()).is_pending());
+        least = least.min(start.elapsed().as_nanos());
     }
-    report("hot_ns", start.elapsed().as_nanos());
+    report("hot_ns", least);
 }
 
 async fn delays() {
@@ -97,7 +116,12 @@ async fn delays() {
             for key in keys {
                 let delay = Duration::from_nanos(random.u64(1..SPREAD.as_nanos() as u64));
                 let run_at = tokio::time::Instant::now() + delay;
-                sender.unbounded_send(ScheduleRequest { message: key, run_at }).unwrap();
+                sender
+                    .unbounded_send(ScheduleRequest {
+                        message: key,
+                        run_at,
+                    })
+                    .unwrap();
             }
         }
     });
@@ -109,22 +133,35 @@ async fn delays() {
 }
 
 fn now(key: &Key) -> ScheduleRequest<Key> {
-    ScheduleRequest { message: key.clone(), run_at: tokio::time::Instant::now() }
+    ScheduleRequest {
+        message: key.clone(),
+        run_at: tokio::time::Instant::now(),
+    }
 }
 
 fn keys() -> Vec<Key> {
-    (0..COUNT).map(|number| format!("default/pod-{number:07}").into()).collect()
+    (0..COUNT)
+        .map(|number| format!("default/pod-{number:07}").into())
+        .collect()
 }
 
 fn anonymous_memory() -> u64 {
     let text = fs::read_to_string("/proc/self/statm").unwrap();
-    let pages: Vec<u64> = text.split(' ').filter_map(|pages| pages.trim().parse().ok()).collect();
+    let pages: Vec<u64> = text
+        .split(' ')
+        .filter_map(|pages| pages.trim().parse().ok())
+        .collect();
     (pages[1] - pages[2]) * 4096
 }
 
 fn cpu() -> Duration {
     let text = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = text.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+    let fields: Vec<&str> = text
+        .rsplit_once(')')
+        .unwrap()
+        .1
+        .split_ascii_whitespace()
+        .collect();
     let ticks = fields[11].parse::<u32>().unwrap() + fields[12].parse::<u32>().unwrap();
     Duration::from_millis(10) * ticks
 }

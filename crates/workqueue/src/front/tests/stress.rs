@@ -137,7 +137,7 @@ async fn each_key_is_handed_out_once(workers: usize, keys: usize) {
             yield_now().await;
         }
     }
-    queue.drain(Duration::from_secs(300)).await.unwrap();
+    assert_eq!(queue.drain(Duration::from_secs(300)).await, Ok(()));
     let mut all = HashSet::new();
     for key in working.join_all().await.into_iter().flatten() {
         assert!(all.insert(key), "{key} came twice");
