@@ -259,7 +259,7 @@ impl<K: Key, O: Order<K>> Core<K, O> {
         if !self.keys.state(id).is_idle() {
             return;
         }
-        self.keys.remove(id);
+        self.keys.retire(id);
         if self.keys.len() == 0 {
             self.order.shrink();
         }

@@ -6,6 +6,11 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Above this many slots, memory is given back when the last key is gone.
 const KEPT_SLOTS: usize = 1024;
+/// How many idle keys are forgotten at a time. Each is somewhere else in memory: several at once wait for it
+/// together. And a key that is needed again soon is still there.
+const BATCH: usize = 64;
+/// The key is idle, and will be forgotten with the others of its batch.
+const RETIRED: u8 = 1 << 7;
 
 /// The number that stands for a key as long as a queue knows it.
 ///
@@ -21,14 +26,18 @@ impl Id {
     }
 }
 
-/// Gives each known key a number and keeps a state beside it. A key that is not known takes no memory; a
-/// known one is stored once.
+/// Gives each known key a number and keeps a state beside it. A key that is not known takes no memory, apart from a
+/// few that were known just now; a known one is stored once.
 #[derive(Debug)]
 pub(crate) struct Interner<K> {
     table: HashTable<Id>,
     hasher: DefaultHashBuilder,
     slots: Vec<Slot<K>>,
     free: Vec<Id>,
+    /// Keys that were idle; some may have been asked for again since.
+    retired: Vec<Id>,
+    /// How many keys are idle.
+    idle: usize,
     /// The key that was asked for last: events for one object come in bursts, and those need no hashing.
     recent: Id,
 }
@@ -75,12 +84,15 @@ impl<K: Eq + Hash> Interner<K> {
             hasher: DefaultHashBuilder::default(),
             slots: Vec::new(),
             free: Vec::new(),
+            retired: Vec::new(),
+            idle: 0,
             recent: Id(0),
         }
     }
 
+    /// How many keys are known and not retired.
     pub(crate) fn len(&self) -> usize {
-        self.table.len()
+        self.table.len() - self.idle
     }
 
     pub(crate) fn find(&self, key: &K) -> Option<Id> {
@@ -89,15 +101,14 @@ impl<K: Eq + Hash> Interner<K> {
 
     /// The number of `key`, which is stored if it is new.
     pub(crate) fn intern(&mut self, key: K) -> Id {
-        if self.is_recent(&key) {
-            return self.recent;
+        if !self.is_recent(&key) {
+            let hash = ShortHash::of(&key, &self.hasher);
+            self.recent = match self.find_hashed(hash, &key) {
+                Some(id) => id,
+                None => self.insert(hash, key),
+            };
         }
-        let hash = ShortHash::of(&key, &self.hasher);
-        self.recent = match self.find_hashed(hash, &key) {
-            Some(id) => id,
-            None => self.insert(hash, key),
-        };
-        self.recent
+        self.revive(self.recent)
     }
 
     /// As [`intern`](Self::intern), but clones the key only if it is new.
@@ -105,15 +116,14 @@ impl<K: Eq + Hash> Interner<K> {
     where
         K: Clone,
     {
-        if self.is_recent(key) {
-            return self.recent;
+        if !self.is_recent(key) {
+            let hash = ShortHash::of(key, &self.hasher);
+            self.recent = match self.find_hashed(hash, key) {
+                Some(id) => id,
+                None => self.insert(hash, key.clone()),
+            };
         }
-        let hash = ShortHash::of(key, &self.hasher);
-        self.recent = match self.find_hashed(hash, key) {
-            Some(id) => id,
-            None => self.insert(hash, key.clone()),
-        };
-        self.recent
+        self.revive(self.recent)
     }
 
     pub(crate) fn key(&self, id: Id) -> &K {
@@ -133,24 +143,56 @@ impl<K: Eq + Hash> Interner<K> {
 
     /// Every known key's number.
     pub(crate) fn ids(&self) -> impl Iterator<Item = Id> {
-        self.table.iter().copied()
+        let ids = self.table.iter().copied();
+        ids.filter(|id| self.state(*id).flags != RETIRED)
     }
 
-    /// Forgets a key; its number is used again.
-    pub(crate) fn remove(&mut self, id: Id) {
-        let slot = &mut self.slots[id.index()];
-        let hash = std::mem::take(&mut slot.state).hash.spread();
-        // Dropped when nothing here is half done: a key is foreign code.
-        let Some(_key) = slot.key.take() else { return };
-        if let Ok(entry) = self.table.find_entry(hash, |found| *found == id) {
-            entry.remove();
+    /// Forgets a key whose flags are all unset, now or soon; then its number is used again.
+    pub(crate) fn retire(&mut self, id: Id) {
+        self.slots[id.index()].state.flags = RETIRED;
+        self.idle += 1;
+        self.retired.push(id);
+        if self.retired.len() >= BATCH || self.len() == 0 {
+            self.forget_retired();
         }
-        self.free.push(id);
+    }
+
+    fn forget_retired(&mut self) {
+        let mut retired = std::mem::take(&mut self.retired);
+        for id in retired.drain(..) {
+            // One that was retired twice is here twice.
+            if self.slots[id.index()].state.flags == RETIRED {
+                self.idle -= 1;
+                self.remove(id);
+            }
+        }
+        self.retired = retired;
         if self.table.is_empty() && self.slots.len() > KEPT_SLOTS {
             self.table = HashTable::new();
             self.slots = Vec::new();
             self.free = Vec::new();
         }
+    }
+
+    fn remove(&mut self, id: Id) {
+        let slot = &mut self.slots[id.index()];
+        let hash = std::mem::take(&mut slot.state).hash.spread();
+        // Dropped when nothing here is half done: a key is foreign code.
+        let _key = slot.key.take();
+        if let Ok(entry) = self.table.find_entry(hash, |found| *found == id) {
+            entry.remove();
+        }
+        self.free.push(id);
+    }
+
+    /// A key that was retired is needed after all.
+    fn revive(&mut self, id: Id) -> Id {
+        let state = &mut self.slots[id.index()].state;
+        if state.flags == RETIRED {
+            state.flags = 0;
+            self.idle -= 1;
+        }
+        id
     }
 
     fn is_recent(&self, key: &K) -> bool {
@@ -203,21 +245,54 @@ mod tests {
         let mut interner = Interner::<String>::new();
         let a = interner.intern("a".into());
         assert_eq!(interner.intern_ref(&"a".into()), a);
-        let b = interner.intern("b".into());
-        assert_ne!(a, b);
-        interner.state_mut(a).flags = 7;
-        interner.remove(a);
-        assert_eq!((interner.len(), interner.find(&"a".into())), (1, None));
+        assert_eq!(interner.find(&"b".into()), None);
+        interner.state_mut(a).priority = 7;
+        interner.retire(a);
+        assert_eq!((interner.len(), interner.find(&"a".into())), (0, None));
         let c = interner.intern("c".into());
         assert_eq!(
-            (c, interner.state(c).flags),
+            (c, interner.state(c).priority),
             (a, 0),
             "the slot is used again, without its old state"
         );
+        let b = interner.intern("b".into());
+        assert_ne!(b, c);
         assert_eq!(
             (interner.key(b).as_str(), interner.find(&"c".into())),
             ("b", Some(c))
         );
+    }
+
+    #[test]
+    fn retired_keys_go_in_batches_or_come_back() {
+        let mut interner = Interner::<usize>::new();
+        let ids: Vec<_> = (0..=BATCH).map(|key| interner.intern(key)).collect();
+        for id in &ids[1..BATCH] {
+            interner.retire(*id);
+        }
+        assert_eq!((interner.len(), interner.table.len()), (2, BATCH + 1));
+        assert_eq!(interner.intern(1), ids[1]);
+        assert_eq!((interner.len(), interner.state(ids[1]).flags), (3, 0));
+        interner.state_mut(ids[1]).flags = 1;
+        interner.retire(ids[BATCH]);
+        assert_eq!(
+            (interner.len(), interner.table.len()),
+            (2, 2),
+            "0 and 1 are left"
+        );
+        assert_eq!((interner.find(&1), interner.find(&2)), (Some(ids[1]), None));
+        assert_eq!(interner.ids().count(), 2);
+        // Twice retired, it is forgotten once.
+        interner.retire(ids[1]);
+        assert_eq!(interner.intern_ref(&1), ids[1]);
+        interner.retire(ids[1]);
+        interner.retire(ids[0]);
+        assert_eq!(
+            (interner.len(), interner.idle, interner.table.len()),
+            (0, 0, 0)
+        );
+        assert_eq!(interner.free.len(), BATCH + 1);
+        assert!(interner.retired.is_empty());
     }
 
     #[test]
@@ -228,7 +303,7 @@ mod tests {
             assert_eq!(interner.find(&key), Some(*id));
         }
         for id in ids {
-            interner.remove(id);
+            interner.retire(id);
         }
         assert_eq!(
             (
