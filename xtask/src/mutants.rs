@@ -106,7 +106,7 @@ fn mutate(
             "1",
             "--no-shuffle",
         ])
-        .args(["--minimum-test-timeout", "60", "--colors", "never"])
+        .args(["--minimum-test-timeout", "20", "--colors", "never"])
         .arg("--output")
         .arg(output)
         .args(core.build)
@@ -115,6 +115,8 @@ fn mutate(
             "CARGO_TARGET_DIR",
             workspace.target.join("mutants").join("build"),
         )
+        .env("CARGO_PROFILE_DEV_DEBUG", "none")
+        // Enough to notice, and there are hundreds of mutants.
         .env("PROPTEST_CASES", "64");
     match &options.file {
         Some(file) => {
