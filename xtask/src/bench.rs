@@ -1,5 +1,8 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
+mod queue;
+mod table;
+
 use clap::Subcommand;
 
 use crate::envtest::{self, Program};
@@ -25,6 +28,18 @@ enum What {
         #[arg(long)]
         embedded_only: bool,
     },
+    /// The work queue beside those of client-go, controller-runtime and kube-rs.
+    Queue {
+        /// How often each figure of each queue is run.
+        #[arg(long, default_value_t = 5)]
+        rounds: u32,
+        /// Only ours, without Go and without the network.
+        #[arg(long)]
+        ours: bool,
+        /// Only these figures: item, bytes, hot, delays, busy.
+        #[arg(long, value_delimiter = ',')]
+        only: Vec<String>,
+    },
 }
 
 /// Builds what is measured in the release profile, then measures.
@@ -32,11 +47,17 @@ enum What {
 /// # Errors
 /// A build or a measurement that failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let What::Spine {
-        rounds,
-        embedded_only,
-    } = &options.what;
     let workspace = Workspace::load()?;
+    match &options.what {
+        What::Spine {
+            rounds,
+            embedded_only,
+        } => spine(&workspace, *rounds, *embedded_only),
+        What::Queue { rounds, ours, only } => queue::run(&workspace, *rounds, *ours, only),
+    }
+}
+
+fn spine(workspace: &Workspace, rounds: u32, embedded_only: bool) -> anyhow::Result<()> {
     if !embedded_only {
         envtest::provide(&[
             Program::Etcd,
@@ -60,7 +81,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         .arg("--rounds")
         .arg(rounds.to_string())
         .env("EVENKEEL_BIN", folder.join("evenkeel"));
-    if *embedded_only {
+    if embedded_only {
         measure.arg("--embedded-only");
     }
     shell::run(&mut measure)

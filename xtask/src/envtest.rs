@@ -11,6 +11,7 @@ mod build;
 
 use clap::ValueEnum;
 
+pub(crate) use self::assets::cache;
 pub use self::assets::{Assets, Missing, Source};
 pub use self::build::BuildError;
 

@@ -13,6 +13,8 @@ pub mod ci;
 pub mod contracts;
 pub mod envtest;
 pub mod layers;
+pub mod loom;
+pub mod mutants;
 pub mod release_check;
 pub mod schemas;
 mod shell;

@@ -29,6 +29,10 @@ enum Task {
     Envtest(xtask::envtest::Options),
     /// Measure, and print the table of figures.
     Bench(xtask::bench::Options),
+    /// Run the model checker over what is concurrent.
+    Loom(xtask::loom::Options),
+    /// Break the state machines one expression at a time: the tests must notice.
+    Mutants(xtask::mutants::Options),
     /// Pack every crate and build each package outside the workspace.
     ReleaseCheck(xtask::release_check::Options),
     /// Condense the built-in types' facts for the embedded API server.
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
         Task::Contracts(options) => xtask::contracts::run(&options),
         Task::Envtest(options) => xtask::envtest::run(&options),
         Task::Bench(options) => xtask::bench::run(&options),
+        Task::Loom(options) => xtask::loom::run(&options),
+        Task::Mutants(options) => xtask::mutants::run(&options),
         Task::ReleaseCheck(options) => xtask::release_check::run(&options),
         Task::Schemas(options) => xtask::schemas::run(&options),
     };

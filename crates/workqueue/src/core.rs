@@ -1,6 +1,6 @@
 //! Each key at most once in the line, and with at most one worker.
 
-use crate::interner::Interner;
+use crate::interner::{Interner, State};
 use crate::{Added, Id, Key, Order};
 
 /// A key is dirty when there is work for it that nobody has started, and processing while a worker has it.
@@ -12,7 +12,7 @@ use crate::{Added, Id, Key, Order};
 /// back and goes first when it is released.
 #[derive(Debug)]
 pub(crate) struct Core<K, O> {
-    keys: Interner<K, State>,
+    keys: Interner<K>,
     order: O,
     /// Keys with work that nobody has started, those that a worker has now included.
     dirty: usize,
@@ -25,13 +25,6 @@ pub(crate) struct Core<K, O> {
     parked_in_line: usize,
     adds: u64,
     closed: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct State {
-    flags: u8,
-    /// How urgent the work is that makes the key dirty.
-    priority: i32,
 }
 
 const DIRTY: u8 = 1;
@@ -266,7 +259,7 @@ impl<K: Key, O: Order<K>> Core<K, O> {
         if !self.keys.state(id).is_idle() {
             return;
         }
-        self.keys.remove(id);
+        self.keys.retire(id);
         if self.keys.len() == 0 {
             self.order.shrink();
         }

@@ -61,13 +61,13 @@ impl<K: Key, O: Order<K>> Delaying<K, O> {
     /// Adds what is due, and releases keys that were parked long enough. Tells `marked` of each key that got
     /// new work, and since when.
     pub(crate) fn advance(&mut self, now: Moment, mut marked: impl FnMut(Id, Moment)) {
-        while let Some(due) = self.delays.pop_due(now) {
-            if let Added::Marked(id) = self.core.release_and_mark(due.id, due.value) {
+        while let Some((id, due)) = self.delays.pop_due(now) {
+            if let Added::Marked(id) = self.core.release_and_mark(id, due.value) {
                 marked(id, due.at);
             }
         }
-        while let Some(due) = self.holds.pop_due(now) {
-            self.core.unpark(due.id);
+        while let Some((id, _)) = self.holds.pop_due(now) {
+            self.core.unpark(id);
         }
     }
 

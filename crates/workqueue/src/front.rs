@@ -17,5 +17,7 @@ pub use drain::DrainTimeout;
 pub use item::Item;
 pub use queue::Queue;
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod loom;
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -1,6 +1,7 @@
 //! In which order ready keys are handed out.
 
 mod chain;
+mod classes;
 mod fair;
 mod fifo;
 mod priority;
@@ -10,6 +11,9 @@ pub use fifo::Fifo;
 pub use priority::Priority;
 
 use crate::Id;
+
+/// With more than this many ids, memory is given back when nothing is in.
+const KEPT: usize = 1024;
 
 /// In which order ready keys are handed out.
 ///

@@ -6,150 +6,210 @@ use crate::Id;
 
 /// Children of a node: four, since a shallower heap touches fewer cache lines.
 const ARITY: usize = 4;
-const NOWHERE: u32 = u32::MAX;
 /// Above this, memory is given back when no timer is left.
 const KEPT: usize = 1024;
+/// The order of an id without a timer.
+const UNSET: u32 = 0;
 
-/// A heap of timers that knows where each id's timer is, so that one can be moved or dropped and there are never
-/// stale entries. Timers for the same moment fire in the order in which they were set.
+/// A heap of timers. Timers for the same moment fire in the order in which they were set.
+///
+/// The heap does not know where in it an id's timer is: keeping that up to date would write to a far
+/// place in memory for each step of each timer. So a timer that is moved or dropped leaves a stale entry
+/// behind, which is skipped when it comes up. The first entry is never stale, and less than half of many are.
 #[derive(Debug)]
 pub(crate) struct Timers<T> {
-    heap: Vec<Timer<T>>,
-    /// Where each id's timer is in the heap, by id.
-    places: Vec<u32>,
-    set: u64,
+    heap: Vec<Entry>,
+    /// The timer of each id, by id.
+    timers: Vec<Timer<T>>,
+    live: usize,
+    /// The order of the timer that was set last.
+    set: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: Moment,
+    order: u32,
+    id: Id,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer<T> {
     pub(crate) at: Moment,
-    order: u64,
-    pub(crate) id: Id,
+    order: u32,
     pub(crate) value: T,
 }
 
-impl<T: Copy> Timers<T> {
+impl<T: Copy + Default> Timers<T> {
     pub(crate) fn new() -> Self {
         Self {
             heap: Vec::new(),
-            places: Vec::new(),
-            set: 0,
+            timers: Vec::new(),
+            live: 0,
+            set: UNSET,
         }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.live
     }
 
     pub(crate) fn next(&self) -> Option<Moment> {
-        self.heap.first().map(|timer| timer.at)
+        self.heap.first().map(|entry| entry.at)
     }
 
     pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Timer<T>> {
-        let place = *self.places.get(id.index())?;
-        self.heap.get_mut(place as usize)
+        let timer = self.timers.get_mut(id.index())?;
+        (timer.order != UNSET).then_some(timer)
     }
 
     /// Sets the timer of `id`, instead of the one that it may have.
     pub(crate) fn set(&mut self, id: Id, at: Moment, value: T) {
-        self.cancel(id);
-        if id.index() >= self.places.len() {
-            self.places.resize(id.index() + 1, NOWHERE);
+        if id.index() >= self.timers.len() {
+            self.timers.resize(id.index() + 1, Timer::default());
         }
-        let timer = Timer {
-            at,
-            order: self.set,
-            id,
-            value,
-        };
-        self.set += 1;
-        self.heap.push(timer);
+        let order = self.next_order();
+        let timer = &mut self.timers[id.index()];
+        let moves = timer.order != UNSET;
+        *timer = Timer { at, order, value };
+        self.heap.push(Entry { at, order, id });
         self.rise(self.heap.len() - 1);
+        if moves {
+            self.tidy();
+        } else {
+            self.live += 1;
+        }
     }
 
     pub(crate) fn cancel(&mut self, id: Id) -> bool {
-        match self.places.get(id.index()) {
-            None | Some(&NOWHERE) => false,
-            Some(&place) => {
-                self.remove(place as usize);
+        match self.get_mut(id) {
+            None => false,
+            Some(timer) => {
+                timer.order = UNSET;
+                self.live -= 1;
+                self.tidy();
                 true
             }
         }
     }
 
     /// Takes the earliest timer if its time has come.
-    pub(crate) fn pop_due(&mut self, now: Moment) -> Option<Timer<T>> {
-        if self.heap.first()?.at > now {
+    pub(crate) fn pop_due(&mut self, now: Moment) -> Option<(Id, Timer<T>)> {
+        let Entry { at, id, .. } = *self.heap.first()?;
+        if at > now {
             return None;
         }
-        Some(self.remove(0))
+        let timer = self.timers[id.index()];
+        self.timers[id.index()].order = UNSET;
+        self.live -= 1;
+        self.remove_first();
+        self.tidy();
+        Some((id, timer))
     }
 
     /// Drops all timers and answers whose they were.
     pub(crate) fn clear(&mut self) -> Vec<Id> {
-        self.places = Vec::new();
-        std::mem::take(&mut self.heap)
-            .into_iter()
-            .map(|timer| timer.id)
-            .collect()
+        let Self { heap, timers, .. } = std::mem::replace(self, Self::new());
+        let ids = heap.iter().filter(|entry| is_live(&timers, entry));
+        ids.map(|entry| entry.id).collect()
     }
 
-    fn remove(&mut self, place: usize) -> Timer<T> {
-        let timer = self.heap.swap_remove(place);
-        self.places[timer.id.index()] = NOWHERE;
-        if place < self.heap.len() {
-            // What was last may belong above or below this place.
-            self.sink(place);
-            self.rise(place);
-        } else if self.heap.is_empty() && self.places.len() > KEPT {
-            (self.heap, self.places) = (Vec::new(), Vec::new());
+    /// Restores what the type says of stale entries.
+    fn tidy(&mut self) {
+        if self.live == 0 {
+            self.heap.clear();
+            if self.timers.len() > KEPT {
+                (self.heap, self.timers) = (Vec::new(), Vec::new());
+            }
+            return;
         }
-        timer
+        if self.heap.len() > 2 * self.live + KEPT {
+            let timers = &self.timers;
+            self.heap.retain(|entry| is_live(timers, entry));
+            for place in (0..self.heap.len().div_ceil(ARITY)).rev() {
+                self.sink(place);
+            }
+        }
+        while let Some(first) = self.heap.first()
+            && !is_live(&self.timers, first)
+        {
+            self.remove_first();
+        }
+    }
+
+    fn remove_first(&mut self) {
+        self.heap.swap_remove(0);
+        if !self.heap.is_empty() {
+            self.sink(0);
+        }
     }
 
     fn rise(&mut self, mut place: usize) {
+        let entry = self.heap[place];
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            if !self.is_before(place, parent) {
+            if !entry.is_before(&self.heap[parent]) {
                 break;
             }
-            self.heap.swap(place, parent);
-            self.note(place);
+            self.heap[place] = self.heap[parent];
             place = parent;
         }
-        self.note(place);
+        self.heap[place] = entry;
     }
 
     fn sink(&mut self, mut place: usize) {
+        let entry = self.heap[place];
         loop {
-            let children = place * ARITY + 1..(place * ARITY + 1 + ARITY).min(self.heap.len());
-            let Some(least) = children.min_by_key(|child| self.rank(*child)) else {
-                break;
-            };
-            if !self.is_before(least, place) {
+            let first = place * ARITY + 1;
+            let end = (first + ARITY).min(self.heap.len());
+            if first >= end {
                 break;
             }
-            self.heap.swap(place, least);
-            self.note(place);
+            let mut least = first;
+            for child in first + 1..end {
+                if self.heap[child].is_before(&self.heap[least]) {
+                    least = child;
+                }
+            }
+            if !self.heap[least].is_before(&entry) {
+                break;
+            }
+            self.heap[place] = self.heap[least];
             place = least;
         }
-        self.note(place);
+        self.heap[place] = entry;
     }
 
-    fn is_before(&self, a: usize, b: usize) -> bool {
-        self.rank(a) < self.rank(b)
+    fn next_order(&mut self) -> u32 {
+        self.set = match self.set.wrapping_add(1) {
+            UNSET => UNSET + 1,
+            order => order,
+        };
+        self.set
     }
+}
 
-    fn rank(&self, place: usize) -> (Moment, u64) {
-        let timer = &self.heap[place];
-        (timer.at, timer.order)
+impl Entry {
+    /// Orders come around again after four thousand million timers; of two for the same moment, the one that was set
+    /// later is less than half of that ahead.
+    fn is_before(&self, other: &Self) -> bool {
+        self.at < other.at
+            || self.at == other.at && (self.order.wrapping_sub(other.order) as i32) < 0
     }
+}
 
-    fn note(&mut self, place: usize) {
-        let id = self.heap[place].id;
-        // Ids are 32 bits wide and each has one timer at most.
-        self.places[id.index()] = place as u32;
+impl<T: Default> Default for Timer<T> {
+    fn default() -> Self {
+        Self {
+            at: Moment::ORIGIN,
+            order: UNSET,
+            value: T::default(),
+        }
     }
+}
+
+fn is_live<T>(timers: &[Timer<T>], entry: &Entry) -> bool {
+    timers[entry.id.index()].order == entry.order
 }
 
 #[cfg(test)]
@@ -173,7 +233,7 @@ mod tests {
         assert_eq!(timers.next(), Some(at(1)));
         assert!(timers.pop_due(at(0)).is_none());
         let fired: Vec<_> = std::iter::from_fn(|| timers.pop_due(at(5)))
-            .map(|timer| timer.id.0)
+            .map(|(id, _)| id.0)
             .collect();
         assert_eq!(fired, [3, 1, 0, 2]);
     }
@@ -200,7 +260,7 @@ mod tests {
                     }
                     let fired = timers.pop_due(at(step));
                     assert_eq!(
-                        fired.map(|timer| (timer.at, timer.id.0)),
+                        fired.map(|(id, timer)| (timer.at, id.0)),
                         due.map(|entry| (entry.0, entry.2))
                     );
                 }

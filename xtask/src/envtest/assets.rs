@@ -117,13 +117,18 @@ fn first_missing(directory: &Path, programs: &[Program]) -> Option<&'static str>
         .find(|name| !directory.join(name).is_file())
 }
 
-/// One directory by version and machine, so that a new version never meets an
-/// old program.
-fn cache_directory() -> Option<PathBuf> {
+/// What this project keeps under the user's cache directory.
+pub(crate) fn cache() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME")
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))?;
+    Some(base.join("evenkeel"))
+}
+
+/// One directory by version and machine, so that a new version never meets an
+/// old program.
+fn cache_directory() -> Option<PathBuf> {
     let etcd = ETCD.trim_start_matches('v');
     let system = match std::env::consts::OS {
         "macos" => "darwin",
@@ -135,7 +140,8 @@ fn cache_directory() -> Option<PathBuf> {
         other => other,
     };
     Some(
-        base.join("evenkeel/envtest")
+        cache()?
+            .join("envtest")
             .join(format!("{KUBERNETES}-etcd-{etcd}-{system}-{machine}")),
     )
 }

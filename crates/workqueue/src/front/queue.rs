@@ -169,18 +169,23 @@ impl<K: Key> Queue<K> {
     /// Outside a tokio runtime with its timer enabled.
     pub async fn drain(&self, deadline: Duration) -> Result<(), DrainTimeout> {
         self.shut_down();
-        let drained = poll_fn(
-            |cx| match self.shared.change(|state| state.is_drained(cx)) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            },
-        );
-        timeout(deadline, drained).await.map_err(|_| {
+        timeout(deadline, self.drained()).await.map_err(|_| {
             self.shared.read(|state| DrainTimeout {
                 queued: state.machine.len(),
                 in_flight: state.machine.in_flight(),
             })
         })
+    }
+
+    /// Waits for the end of all work, which comes only after a shutdown.
+    pub(super) async fn drained(&self) {
+        poll_fn(
+            |cx| match self.shared.change(|state| state.is_drained(cx)) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            },
+        )
+        .await;
     }
 
     /// Whether the queue refuses adds.

@@ -55,7 +55,10 @@ pub(super) struct Wakes {
 
 impl Wakes {
     pub(super) fn wake(self) {
-        self.all.into_iter().chain(self.one).for_each(Waker::wake);
+        if let Some(waker) = self.one {
+            waker.wake();
+        }
+        self.all.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -2,4 +2,26 @@
 
 pub(super) use std::sync::Arc;
 
+#[cfg(not(all(test, loom)))]
 pub(super) use parking_lot::Mutex;
+
+#[cfg(all(test, loom))]
+pub(super) use checked::Mutex;
+
+/// Under the model checker the lock is its own: each acquisition is a point where threads may change.
+#[cfg(all(test, loom))]
+mod checked {
+    use loom::sync::{Mutex as Checked, MutexGuard};
+
+    pub(crate) struct Mutex<T>(Checked<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(Checked::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap()
+        }
+    }
+}

@@ -1,6 +1,7 @@
+mod incidents;
+mod stress;
 mod wakeups;
 
-use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc as StdArc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use evenkeel_observe::{MemorySink, Metrics};
 use evenkeel_pace::{ItemBackoff, Limiter, TokenBucket};
-use tokio::task::{JoinHandle, JoinSet, yield_now};
+use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, advance, sleep, timeout};
 
 use super::*;
@@ -421,123 +422,6 @@ async fn a_worker_that_always_finds_a_key_lets_others_run() {
     settle().await;
     stop.store(true, Ordering::Relaxed);
     busy.await.unwrap();
-}
-
-/// 16 workers, 100,000 adds over 1,000 keys from four threads, with failures, delays and aborts in between.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn client_go_w1_sixteen_workers_never_share_a_key() {
-    const KEYS: usize = 1_000;
-    const ADDS: usize = 100_000;
-    let limiter = ItemBackoff::new(Duration::from_micros(10), millis(2));
-    let queue: Queue<usize> = Queue::builder().limiter(limiter).build();
-    let held: StdArc<Vec<AtomicBool>> =
-        StdArc::new((0..KEYS).map(|_| AtomicBool::new(false)).collect());
-    let added: StdArc<Vec<AtomicUsize>> =
-        StdArc::new((0..KEYS).map(|_| AtomicUsize::new(0)).collect());
-    let seen: StdArc<Vec<AtomicUsize>> =
-        StdArc::new((0..KEYS).map(|_| AtomicUsize::new(0)).collect());
-
-    let mut workers = JoinSet::new();
-    for _ in 0..16 {
-        let (queue, held, added, seen) = (
-            queue.clone(),
-            StdArc::clone(&held),
-            StdArc::clone(&added),
-            StdArc::clone(&seen),
-        );
-        workers.spawn(async move {
-            let mut runs = 0usize;
-            while let Some(item) = queue.get().await {
-                let key = *item.key();
-                assert!(
-                    !held[key].swap(true, Ordering::SeqCst),
-                    "two workers have {key}"
-                );
-                // The level as this run reads it.
-                let level = added[key].load(Ordering::SeqCst);
-                if runs.is_multiple_of(3) {
-                    yield_now().await;
-                }
-                seen[key].fetch_max(level, Ordering::SeqCst);
-                runs += 1;
-                assert!(held[key].swap(false, Ordering::SeqCst));
-                match runs % 50 {
-                    0 => item.retry(),
-                    1 => item.retry_after(Duration::from_micros(50)),
-                    _ => item.forget(),
-                }
-            }
-            runs
-        });
-    }
-    let mut producers = JoinSet::new();
-    for producer in 0..4 {
-        let (queue, added) = (queue.clone(), StdArc::clone(&added));
-        producers.spawn(async move {
-            for step in 0..ADDS / 4 {
-                let key = (step * 7 + producer * 13) % KEYS;
-                added[key].fetch_add(1, Ordering::SeqCst);
-                queue.add(key);
-                if step.is_multiple_of(64) {
-                    yield_now().await;
-                    // A getter that changes its mind.
-                    let _ = timeout(Duration::from_nanos(1), queue.get()).await;
-                }
-            }
-        });
-    }
-    while let Some(ended) = producers.join_next().await {
-        ended.unwrap();
-    }
-    // The getters above may have taken a key's last run: add each once more.
-    for key in 0..KEYS {
-        queue.add(key);
-    }
-    assert_eq!(queue.drain(Duration::from_secs(60)).await, Ok(()));
-    let mut runs = 0;
-    while let Some(ended) = workers.join_next().await {
-        runs += ended.unwrap();
-    }
-    assert!(runs >= KEYS);
-    for key in 0..KEYS {
-        assert_eq!(
-            seen[key].load(Ordering::SeqCst),
-            added[key].load(Ordering::SeqCst),
-            "an add of {key} was lost"
-        );
-    }
-}
-
-/// Every distinct key is handed out exactly once.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn client_go_w1_a_hundred_thousand_keys_over_sixteen_workers() {
-    const KEYS: usize = 100_000;
-    let queue: Queue<usize> = Queue::new();
-    let mut workers = JoinSet::new();
-    for _ in 0..16 {
-        let queue = queue.clone();
-        workers.spawn(async move {
-            let mut got = Vec::new();
-            while let Some(item) = queue.get().await {
-                got.push(*item.key());
-            }
-            got
-        });
-    }
-    for key in 0..KEYS {
-        queue.add(key);
-        if key.is_multiple_of(100) {
-            yield_now().await;
-        }
-    }
-    queue.drain(Duration::from_secs(60)).await.unwrap();
-    let mut all = HashSet::new();
-    while let Some(got) = workers.join_next().await {
-        for key in got.unwrap() {
-            assert!(all.insert(key), "{key} came twice");
-        }
-    }
-    assert_eq!(all.len(), KEYS);
 }
 
 #[tokio::test(start_paused = true)]

@@ -429,7 +429,7 @@ fn check<O: Order<Key>>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::default())]
 
     #[test]
     fn fifo_agrees_with_the_model(steps in steps()) {

@@ -212,6 +212,27 @@ fn controller_runtime_c18_an_event_runs_a_failing_key_now_and_keeps_its_count() 
     assert_eq!((run_all(&mut queue), queue.failures(&"a")), (vec!["a"], 9));
 }
 
+/// A rate-limited add counts a failure even if it changes nothing else, and only forgetting resets the count.
+#[test]
+fn controller_runtime_c18_merged_failures_count_and_the_delay_ends_at_its_cap() {
+    let mut queue = fifo();
+    for failures in 1..=40 {
+        queue.add_with("a", Add::rate_limited(), at(0));
+        assert_eq!((queue.failures(&"a"), queue.delayed()), (failures, 1));
+    }
+    assert_eq!(
+        queue.next_due(),
+        Some(at(5)),
+        "the first delay is the shortest"
+    );
+    queue.advance(at(5), |_, _| ());
+    let taken = queue.take().unwrap();
+    queue.retry(taken, at(5));
+    assert_eq!(queue.next_due(), Some(at(5) + Duration::from_secs(1000)));
+    queue.forget(&"a");
+    assert_eq!(queue.failures(&"a"), 0);
+}
+
 #[test]
 fn controller_runtime_t55_the_shorter_of_limit_and_delay_counts() {
     let mut queue = fifo();
@@ -381,6 +402,29 @@ fn kube_rs_d9_fifty_keys_that_add_themselves_again_all_run_in_each_round() {
         now += Duration::from_millis(1);
     }
     assert_eq!(runs, [100; 50]);
+}
+
+/// An event each 0.9 s, each asking for a run in 1 s: since the first delay counts, that is a run a second.
+#[test]
+fn kube_rs_d10_events_that_never_pause_do_not_postpone_the_run() {
+    let mut queue = fifo();
+    let (mut runs, mut last) = (0, 0);
+    for millis in 0..280_000 {
+        let now = at(millis);
+        if millis % 900 == 0 {
+            queue.add_with("a", Add::now().after(Duration::from_secs(1)), now);
+        }
+        queue.advance(now, |_, _| ());
+        if let Some(taken) = queue.take() {
+            assert!(millis - last <= 1_900, "{} ms without a run", millis - last);
+            (runs, last) = (runs + 1, millis);
+            queue.done(taken);
+        }
+    }
+    assert_eq!(
+        runs, 155,
+        "an event within the second before a run is part of it"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Doubly linked lists of ids, with the links in a vector.
 
+use super::KEPT;
 use crate::Id;
 
 const NONE: u32 = u32::MAX;
@@ -87,11 +88,8 @@ impl Chain {
 }
 
 impl Links {
-    /// Above this, memory is given back when no list has a member.
-    const KEPT: usize = 1024;
-
     pub(super) fn shrink(&mut self) {
-        if self.0.len() > Self::KEPT {
+        if self.0.len() > KEPT {
             self.0 = Vec::new();
         }
     }

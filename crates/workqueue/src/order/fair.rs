@@ -10,7 +10,11 @@ use hashbrown::HashMap;
 use super::chain::{Chain, End, Links};
 use crate::{Id, Order};
 
-/// Groups take turns; first come, first served within a group. Priorities are ignored.
+/// Groups take turns; first come, first served within a group.
+///
+/// Priorities are ignored. Across groups they would undo what this is for: a tenant would only have to call its keys
+/// urgent. Within a group they would need ageing for each group, or one tenant's urgent keys would starve its
+/// others; whoever needs both writes an [`Order`] of [`Priority`](crate::Priority) for each of few groups.
 ///
 /// A group is whatever a key belongs to: a tenant, a namespace. Each group with ready keys gets as many
 /// hand-outs in a row as its weight, then the next has its turn. So a key with `n` others of its group ahead of it is

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::KEPT;
 use crate::{Id, Order};
 
 /// Strictly first come, first served. Priorities are ignored.
@@ -34,6 +35,6 @@ impl<K> Order<K> for Fifo {
     }
 
     fn shrink(&mut self) {
-        self.line.shrink_to(1024);
+        self.line.shrink_to(KEPT);
     }
 }

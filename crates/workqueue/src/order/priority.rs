@@ -1,8 +1,11 @@
 //! The most urgent first, and nobody for ever last.
 
+use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use super::chain::{Chain, End, Links};
+use super::KEPT;
+use super::chain::End;
+use super::classes::Classes;
 use crate::{Id, Order};
 
 /// The most urgent first; first come, first served among equals; and by ageing nobody waits for ever.
@@ -20,20 +23,13 @@ pub struct Priority {
     patience: NonZeroU32,
     /// How many keys in a row were handed out past the oldest.
     passed_over: u32,
-    /// The classes with members, least urgent first.
-    classes: Vec<Class>,
-    class_links: Links,
-    /// All members by age.
-    ages: Chain,
-    age_links: Links,
-    /// The class of each member, by id.
-    priorities: Vec<i32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Class {
-    priority: i32,
-    members: Chain,
+    /// Who waits, as long as all have one priority: then the order of ages is the order of the line.
+    line: VecDeque<Id>,
+    /// The priority of those in line.
+    level: i32,
+    /// Who waits, from when there is a second priority until nobody waits.
+    classes: Classes,
+    is_mixed: bool,
 }
 
 impl Priority {
@@ -50,56 +46,34 @@ impl Priority {
         Self {
             patience,
             passed_over: 0,
-            classes: Vec::new(),
-            class_links: Links::default(),
-            ages: Chain::EMPTY,
-            age_links: Links::default(),
-            priorities: Vec::new(),
+            line: VecDeque::new(),
+            level: 0,
+            classes: Classes::default(),
+            is_mixed: false,
         }
     }
 
-    fn enter_class(&mut self, id: Id, priority: i32, end: End) {
-        if id.index() >= self.priorities.len() {
-            self.priorities.resize(id.index() + 1, 0);
+    fn enter(&mut self, id: Id, priority: i32, end: End) {
+        if self.is_mixed {
+            return self.classes.enter(id, priority, end);
         }
-        self.priorities[id.index()] = priority;
-        let at = self.place(priority).unwrap_or_else(|at| {
-            self.classes.insert(
-                at,
-                Class {
-                    priority,
-                    members: Chain::EMPTY,
-                },
-            );
-            at
-        });
-        self.classes[at]
-            .members
-            .push(&mut self.class_links, id, end);
-    }
-
-    fn leave_class(&mut self, id: Id) {
-        let Ok(at) = self.place(self.priorities[id.index()]) else {
-            return;
-        };
-        let members = &mut self.classes[at].members;
-        members.remove(&mut self.class_links, id);
-        if members.is_empty() {
-            self.classes.remove(at);
+        if self.line.is_empty() {
+            self.level = priority;
+        } else if self.level != priority {
+            self.mix();
+            return self.classes.enter(id, priority, end);
+        }
+        match end {
+            End::First => self.line.push_front(id),
+            End::Last => self.line.push_back(id),
         }
     }
 
-    fn place(&self, priority: i32) -> Result<usize, usize> {
-        // Few classes, and the most urgent is the most frequent: look from the end.
-        for (at, class) in self.classes.iter().enumerate().rev() {
-            if class.priority == priority {
-                return Ok(at);
-            }
-            if class.priority < priority {
-                return Err(at + 1);
-            }
+    fn mix(&mut self) {
+        for id in self.line.drain(..) {
+            self.classes.enter(id, self.level, End::Last);
         }
-        Err(0)
+        self.is_mixed = true;
     }
 }
 
@@ -111,23 +85,26 @@ impl Default for Priority {
 
 impl<K> Order<K> for Priority {
     fn push(&mut self, id: Id, _key: &K, priority: i32) {
-        self.enter_class(id, priority, End::Last);
-        self.ages.push(&mut self.age_links, id, End::Last);
+        self.enter(id, priority, End::Last);
     }
 
     fn push_first(&mut self, id: Id, _key: &K, priority: i32) {
-        self.enter_class(id, priority, End::First);
-        self.ages.push(&mut self.age_links, id, End::First);
+        self.enter(id, priority, End::First);
     }
 
     fn raise(&mut self, id: Id, _key: &K, priority: i32) {
-        self.leave_class(id);
-        self.enter_class(id, priority, End::Last);
+        if !self.is_mixed {
+            self.mix();
+        }
+        self.classes.move_to(id, priority);
     }
 
     fn pop(&mut self) -> Option<Id> {
-        let oldest = self.ages.first()?;
-        let urgent = self.classes.last()?.members.first()?;
+        if !self.is_mixed {
+            self.passed_over = 0;
+            return self.line.pop_front();
+        }
+        let (oldest, urgent) = (self.classes.oldest()?, self.classes.most_urgent()?);
         let its_turn = self.passed_over + 1 >= self.patience.get();
         let id = if its_turn { oldest } else { urgent };
         self.passed_over = if id == oldest {
@@ -135,16 +112,13 @@ impl<K> Order<K> for Priority {
         } else {
             self.passed_over + 1
         };
-        self.leave_class(id);
-        self.ages.remove(&mut self.age_links, id);
+        self.classes.leave(id);
+        self.is_mixed = !self.classes.is_empty();
         Some(id)
     }
 
     fn shrink(&mut self) {
-        self.class_links.shrink();
-        self.age_links.shrink();
-        if self.priorities.len() > 1024 {
-            self.priorities = Vec::new();
-        }
+        self.line.shrink_to(KEPT);
+        self.classes.shrink();
     }
 }

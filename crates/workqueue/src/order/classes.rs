@@ -1,0 +1,112 @@
+//! Members of several priorities, by priority and by age.
+
+use super::KEPT;
+use super::chain::{Chain, End, Links};
+use crate::Id;
+
+/// Who waits, in two orders: by class and then by arrival in it, and by age.
+#[derive(Clone, Debug)]
+pub(super) struct Classes {
+    /// The classes with members, least urgent first.
+    classes: Vec<Class>,
+    class_links: Links,
+    /// All members by age.
+    ages: Chain,
+    age_links: Links,
+    /// The class of each member, by id.
+    priorities: Vec<i32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    priority: i32,
+    members: Chain,
+}
+
+impl Classes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.ages.is_empty()
+    }
+
+    pub(super) fn oldest(&self) -> Option<Id> {
+        self.ages.first()
+    }
+
+    pub(super) fn most_urgent(&self) -> Option<Id> {
+        self.classes.last()?.members.first()
+    }
+
+    pub(super) fn enter(&mut self, id: Id, priority: i32, end: End) {
+        self.enter_class(id, priority, end);
+        self.ages.push(&mut self.age_links, id, end);
+    }
+
+    /// Moves a member to the end of another class. It keeps its age.
+    pub(super) fn move_to(&mut self, id: Id, priority: i32) {
+        self.leave_class(id);
+        self.enter_class(id, priority, End::Last);
+    }
+
+    pub(super) fn leave(&mut self, id: Id) {
+        self.leave_class(id);
+        self.ages.remove(&mut self.age_links, id);
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.class_links.shrink();
+        self.age_links.shrink();
+        if self.priorities.len() > KEPT {
+            self.priorities = Vec::new();
+        }
+    }
+
+    fn enter_class(&mut self, id: Id, priority: i32, end: End) {
+        if id.index() >= self.priorities.len() {
+            self.priorities.resize(id.index() + 1, 0);
+        }
+        self.priorities[id.index()] = priority;
+        let at = self.place(priority).unwrap_or_else(|at| {
+            let members = Chain::EMPTY;
+            self.classes.insert(at, Class { priority, members });
+            at
+        });
+        let members = &mut self.classes[at].members;
+        members.push(&mut self.class_links, id, end);
+    }
+
+    fn leave_class(&mut self, id: Id) {
+        let Ok(at) = self.place(self.priorities[id.index()]) else {
+            return;
+        };
+        let members = &mut self.classes[at].members;
+        members.remove(&mut self.class_links, id);
+        if members.is_empty() {
+            self.classes.remove(at);
+        }
+    }
+
+    fn place(&self, priority: i32) -> Result<usize, usize> {
+        // Few classes, and the most urgent is the most frequent: look from the end.
+        for (at, class) in self.classes.iter().enumerate().rev() {
+            if class.priority == priority {
+                return Ok(at);
+            }
+            if class.priority < priority {
+                return Err(at + 1);
+            }
+        }
+        Err(0)
+    }
+}
+
+impl Default for Classes {
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            class_links: Links::default(),
+            ages: Chain::EMPTY,
+            age_links: Links::default(),
+            priorities: Vec::new(),
+        }
+    }
+}

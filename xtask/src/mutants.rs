@@ -1,0 +1,157 @@
+//! `cargo xtask mutants`: do the tests notice when the state machines are broken?
+//!
+//! cargo-mutants changes one expression at a time and runs the crate's tests. A change that no test notices
+//! is either a gap in the tests or makes no difference; docs/mutants.md names each of the latter and why.
+
+mod page;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::envtest;
+use crate::shell;
+use crate::workspace::Workspace;
+
+/// A crate whose state machines are mutated.
+struct Core {
+    name: &'static str,
+    package: &'static str,
+    /// The files without a clock, tasks or input and output, as globs.
+    files: &'static [&'static str],
+    /// How the tests are built: what drives the machines in production need not be.
+    build: &'static [&'static str],
+}
+
+const CORES: [Core; 2] = [
+    Core {
+        name: "queue",
+        package: "evenkeel-workqueue",
+        files: &[
+            "crates/workqueue/src/*.rs",
+            "crates/workqueue/src/order/*.rs",
+        ],
+        build: &["--no-default-features"],
+    },
+    Core {
+        name: "election",
+        package: "evenkeel-election",
+        files: &[
+            "crates/election/src/machine.rs",
+            "crates/election/src/machine/*.rs",
+            "crates/election/src/fence/cell.rs",
+            "crates/election/src/timing.rs",
+        ],
+        build: &[],
+    },
+];
+
+/// Which state machines.
+#[derive(clap::Args)]
+pub struct Options {
+    /// Only these: queue, election. Without any, all.
+    cores: Vec<String>,
+    /// Only files whose paths match this glob.
+    #[arg(long)]
+    file: Option<String>,
+}
+
+/// Mutates the cores one after the other.
+///
+/// # Errors
+/// A mutant that survived and that docs/mutants.md does not excuse, or an excuse for one that did not survive.
+pub fn run(options: &Options) -> anyhow::Result<()> {
+    let workspace = Workspace::load()?;
+    let unknown = |name: &&String| !CORES.iter().any(|core| core.name == **name);
+    if let Some(name) = options.cores.iter().find(unknown) {
+        let known: Vec<_> = CORES.iter().map(|core| core.name).collect();
+        bail!("no core `{name}`; there are {}", known.join(", "));
+    }
+    let program = provide(&workspace)?;
+    let page = page::Page::read(&workspace.root.join("docs/mutants.md"))?;
+    let chosen = CORES
+        .iter()
+        .filter(|core| options.cores.is_empty() || options.cores.iter().any(|c| c == core.name));
+    let mut complaints = Vec::new();
+    for core in chosen {
+        let output = workspace.target.join("mutants").join(core.name);
+        mutate(&workspace, core, options, &program, &output)?;
+        let outcome = page::Outcome::read(&output.join("mutants.out"))?;
+        println!("{}: {outcome}", core.name);
+        complaints.extend(page.complaints(core.name, &outcome, options.file.is_none()));
+    }
+    if complaints.is_empty() {
+        return Ok(());
+    }
+    bail!("docs/mutants.md:\n  {}", complaints.join("\n  "));
+}
+
+fn mutate(
+    workspace: &Workspace,
+    core: &Core,
+    options: &Options,
+    program: &Path,
+    output: &Path,
+) -> anyhow::Result<()> {
+    fs::create_dir_all(output).with_context(|| format!("create {}", output.display()))?;
+    let mut command = std::process::Command::new(program);
+    command
+        .current_dir(&workspace.root)
+        .args([
+            "mutants",
+            "--package",
+            core.package,
+            "--jobs",
+            "1",
+            "--no-shuffle",
+        ])
+        .args(["--minimum-test-timeout", "20", "--colors", "never"])
+        .arg("--output")
+        .arg(output)
+        .args(core.build)
+        // The copy that is mutated is built again and again: what it depends on is built once.
+        .env(
+            "CARGO_TARGET_DIR",
+            workspace.target.join("mutants").join("build"),
+        )
+        .env("CARGO_PROFILE_DEV_DEBUG", "none")
+        // Enough to notice, and there are hundreds of mutants.
+        .env("PROPTEST_CASES", "64");
+    match &options.file {
+        Some(file) => {
+            command.args(["--file", file]);
+        }
+        None => {
+            for file in core.files {
+                command.args(["--file", file]);
+            }
+        }
+    }
+    command.args(["--", "--lib"]);
+    // It fails when a mutant survives; whether that is excused is for the page to say.
+    let status = command.status().context("cannot start cargo-mutants")?;
+    match status.code() {
+        Some(0 | 2 | 3) => Ok(()),
+        _ => bail!("cargo-mutants could not do its work: {status}"),
+    }
+}
+
+/// cargo-mutants: the installed one, or ours, which is installed if need be.
+fn provide(workspace: &Workspace) -> anyhow::Result<PathBuf> {
+    if shell::is_installed("cargo-mutants", &["--version"]) {
+        return Ok("cargo-mutants".into());
+    }
+    let root = envtest::cache()
+        .context("no cache directory: neither XDG_CACHE_HOME nor HOME is set")?
+        .join("tools");
+    let program = root.join("bin/cargo-mutants");
+    if !program.exists() {
+        let mut install = shell::cargo(&workspace.root);
+        install
+            .args(["install", "cargo-mutants", "--locked", "--root"])
+            .arg(&root);
+        shell::run(&mut install)?;
+    }
+    Ok(program)
+}
