@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 
 use crate::envtest::{self, Program};
 use crate::shell::{self, human};
+use crate::tools::Tool;
 use crate::workspace::Workspace;
 use crate::{contracts, layers, release_check};
 
@@ -122,10 +123,16 @@ fn check_release(_: &Workspace) -> anyhow::Result<Verdict> {
 /// The list of advisories lives in a repository that not every machine
 /// reaches, so it is no part of the gate.
 fn deny(workspace: &Workspace) -> anyhow::Result<Verdict> {
-    if !shell::is_installed("cargo-deny", &["--version"]) {
-        return Ok(Verdict::Skipped("cargo-deny is not installed".to_owned()));
-    }
-    cargo(workspace, &["deny", "check", "bans", "licenses", "sources"])
+    let tool = Tool {
+        subcommand: "deny",
+        version: "0.20.2",
+    };
+    let mut command = match tool.command(workspace) {
+        Ok(command) => command,
+        Err(error) => return Ok(Verdict::Skipped(format!("cargo-deny: {error:#}"))),
+    };
+    shell::run(command.args(["check", "bans", "licenses", "sources"]))?;
+    Ok(Verdict::Passed)
 }
 
 fn clippy(workspace: &Workspace) -> anyhow::Result<Verdict> {

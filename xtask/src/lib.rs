@@ -18,4 +18,5 @@ pub mod mutants;
 pub mod release_check;
 pub mod schemas;
 mod shell;
+mod tools;
 mod workspace;

@@ -6,12 +6,11 @@
 mod page;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 
-use crate::envtest;
-use crate::shell;
+use crate::tools::Tool;
 use crate::workspace::Workspace;
 
 /// A crate whose state machines are mutated.
@@ -23,6 +22,11 @@ struct Core {
     /// How the tests are built: what drives the machines in production need not be.
     build: &'static [&'static str],
 }
+
+const CARGO_MUTANTS: Tool = Tool {
+    subcommand: "mutants",
+    version: "27.1.0",
+};
 
 const CORES: [Core; 2] = [
     Core {
@@ -68,7 +72,6 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         let known: Vec<_> = CORES.iter().map(|core| core.name).collect();
         bail!("no core `{name}`; there are {}", known.join(", "));
     }
-    let program = provide(&workspace)?;
     let page = page::Page::read(&workspace.root.join("docs/mutants.md"))?;
     let chosen = CORES
         .iter()
@@ -76,7 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     for core in chosen {
         let output = workspace.target.join("mutants").join(core.name);
-        mutate(&workspace, core, options, &program, &output)?;
+        mutate(&workspace, core, options, &output)?;
         let outcome = page::Outcome::read(&output.join("mutants.out"))?;
         println!("{}: {outcome}", core.name);
         complaints.extend(page.complaints(core.name, &outcome, options.file.is_none()));
@@ -91,21 +94,12 @@ fn mutate(
     workspace: &Workspace,
     core: &Core,
     options: &Options,
-    program: &Path,
     output: &Path,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(output).with_context(|| format!("create {}", output.display()))?;
-    let mut command = std::process::Command::new(program);
+    let mut command = CARGO_MUTANTS.command(workspace)?;
     command
-        .current_dir(&workspace.root)
-        .args([
-            "mutants",
-            "--package",
-            core.package,
-            "--jobs",
-            "1",
-            "--no-shuffle",
-        ])
+        .args(["--package", core.package, "--jobs", "1", "--no-shuffle"])
         .args(["--minimum-test-timeout", "20", "--colors", "never"])
         .arg("--output")
         .arg(output)
@@ -135,23 +129,4 @@ fn mutate(
         Some(0 | 2 | 3) => Ok(()),
         _ => bail!("cargo-mutants could not do its work: {status}"),
     }
-}
-
-/// cargo-mutants: the installed one, or ours, which is installed if need be.
-fn provide(workspace: &Workspace) -> anyhow::Result<PathBuf> {
-    if shell::is_installed("cargo-mutants", &["--version"]) {
-        return Ok("cargo-mutants".into());
-    }
-    let root = envtest::cache()
-        .context("no cache directory: neither XDG_CACHE_HOME nor HOME is set")?
-        .join("tools");
-    let program = root.join("bin/cargo-mutants");
-    if !program.exists() {
-        let mut install = shell::cargo(&workspace.root);
-        install
-            .args(["install", "cargo-mutants", "--locked", "--root"])
-            .arg(&root);
-        shell::run(&mut install)?;
-    }
-    Ok(program)
 }
