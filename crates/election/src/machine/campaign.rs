@@ -16,6 +16,8 @@ pub(super) struct Campaign {
     /// Whether the last news was that somebody holds the Lease. While a watch is open, there
     /// is nothing to do then until that holder's time is up.
     pub(super) knows_holder: bool,
+    /// Whether the Lease was read once: a watch does not show what another lock says.
+    pub(super) has_read: bool,
     /// How long after that time to try, so that candidates do not all come at once.
     pub(super) spread: Duration,
     /// Whether a write of mine may have happened, or still happen, without my knowing.
@@ -27,6 +29,7 @@ impl Campaign {
         Self {
             retry_at: now,
             knows_holder: false,
+            has_read: false,
             spread: Duration::ZERO,
             may_hold: false,
         }
@@ -37,7 +40,7 @@ impl Machine {
     /// With a watch: when the holder's time is up. Without: after the retry delay.
     pub(super) fn next_attempt_at(&self, campaign: &Campaign) -> Moment {
         match &self.observed {
-            Some(observed) if self.watching && campaign.knows_holder => {
+            Some(observed) if self.watching && campaign.knows_holder && campaign.has_read => {
                 let expires = observed.expires_at(self.me.timing.lease);
                 let elsewhere = self.held_elsewhere_until().unwrap_or(expires);
                 expires.max(elsewhere) + campaign.spread
@@ -90,6 +93,9 @@ impl Machine {
     }
 
     fn take_reading(&mut self, now: Now, pending: &Pending, lease: Lease) {
+        if let Role::Campaigning(campaign) = &mut self.role {
+            campaign.has_read = true;
+        }
         if let Beside::Legacy(record) = lease.beside() {
             self.observe_elsewhere(now, record);
         }
