@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
+mod election;
+
 use clap::Subcommand;
 
 use crate::envtest::{self, Program};
@@ -25,6 +27,8 @@ enum What {
         #[arg(long)]
         embedded_only: bool,
     },
+    /// How long a Lease takes to change hands, beside client-go's election.
+    Election(election::Options),
 }
 
 /// Builds what is measured in the release profile, then measures.
@@ -32,10 +36,13 @@ enum What {
 /// # Errors
 /// A build or a measurement that failed.
 pub fn run(options: &Options) -> anyhow::Result<()> {
-    let What::Spine {
-        rounds,
-        embedded_only,
-    } = &options.what;
+    let (rounds, embedded_only) = match &options.what {
+        What::Spine {
+            rounds,
+            embedded_only,
+        } => (rounds, embedded_only),
+        What::Election(options) => return election::run(options),
+    };
     let workspace = Workspace::load()?;
     if !embedded_only {
         envtest::provide(&[

@@ -73,7 +73,7 @@ fn lease(args: &ElectionArgs) -> Result<Option<Lease>, Failure> {
         namespace: args.leader_elect_resource_namespace.clone(),
         name: args.leader_elect_resource_name.clone(),
         identity: unique_identity(),
-        timing: args.timing()?,
+        timing: args.timing.timing()?,
         lock: args.lock()?,
     }))
 }

@@ -1,5 +1,6 @@
 mod builder;
 mod run;
+mod standalone;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::{BuildError, ElectorBuilder};
 pub use self::run::Ended;
+pub use self::standalone::LostLead;
 
 use crate::announcement::Announcer;
 use crate::driver::{Driver, Turn};

@@ -40,7 +40,7 @@ pub(crate) enum Beside {
     /// holder is alive.
     Lease(Option<Box<Lease>>),
     /// A legacy lock that must be free as well.
-    Legacy(LeaseRecord),
+    Legacy(Box<LeaseRecord>),
 }
 
 /// The election's part of a Lease: its `spec`.
@@ -170,7 +170,10 @@ impl Lease {
     /// Sets labels, leaving those with other keys alone (client-go L19).
     pub(crate) fn merge_labels(&mut self, labels: &BTreeMap<String, String>) {
         let has = &self.object.metadata.labels;
-        if labels.iter().any(|(key, value)| has.get(key) != Some(value)) {
+        if labels
+            .iter()
+            .any(|(key, value)| has.get(key) != Some(value))
+        {
             let has = &mut Arc::make_mut(&mut self.object).metadata.labels;
             has.extend(labels.clone());
         }
@@ -182,7 +185,8 @@ impl Lease {
     /// A server's stand-in for tests: the same object in a given state.
     #[cfg(test)]
     pub(crate) fn at_version(mut self, version: u64) -> Self {
-        Arc::make_mut(&mut self.object).metadata.resource_version = Some(ResourceVersion::from(version));
+        Arc::make_mut(&mut self.object).metadata.resource_version =
+            Some(ResourceVersion::from(version));
         self
     }
 }

@@ -84,15 +84,8 @@ pub(crate) struct ElectionArgs {
         value_parser = boolean()
     )]
     pub(crate) leader_elect: bool,
-    /// How long a leader that falls silent keeps the lease. Whole seconds.
-    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
-    pub(crate) leader_elect_lease_duration: Duration,
-    /// How long a leader tries to renew before it stops leading.
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
-    pub(crate) leader_elect_renew_deadline: Duration,
-    /// Between two attempts to take or renew the lease.
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
-    pub(crate) leader_elect_retry_period: Duration,
+    #[command(flatten)]
+    pub(crate) timing: TimingArgs,
     /// Kind of the lock. Kubernetes has dropped all but leases; endpoints, configmaps,
     /// endpointsleases and configmapsleases are for upgrades from candidates that still use them.
     #[arg(long, value_name = "KIND", default_value = "leases")]
@@ -127,7 +120,23 @@ impl ElectionArgs {
             ))),
         }
     }
+}
 
+/// How patient an election is.
+#[derive(Debug, Args)]
+pub(crate) struct TimingArgs {
+    /// How long a leader that falls silent keeps the lease. Whole seconds.
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
+    pub(crate) leader_elect_lease_duration: Duration,
+    /// How long a leader tries to renew before it stops leading.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
+    pub(crate) leader_elect_renew_deadline: Duration,
+    /// Between two attempts to take or renew the lease.
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
+    pub(crate) leader_elect_retry_period: Duration,
+}
+
+impl TimingArgs {
     /// The three durations, if they are safe together.
     pub(crate) fn timing(&self) -> Result<Timing, Failure> {
         let timing = Timing {
@@ -206,14 +215,17 @@ mod tests {
         let election = &args.election;
         assert!(election.leader_elect);
         assert_eq!(
-            election.leader_elect_lease_duration,
+            election.timing.leader_elect_lease_duration,
             Duration::from_secs(15)
         );
         assert_eq!(
-            election.leader_elect_renew_deadline,
+            election.timing.leader_elect_renew_deadline,
             Duration::from_secs(10)
         );
-        assert_eq!(election.leader_elect_retry_period, Duration::from_secs(2));
+        assert_eq!(
+            election.timing.leader_elect_retry_period,
+            Duration::from_secs(2)
+        );
         assert_eq!(
             election.leader_elect_resource_name,
             "kube-controller-manager"
@@ -247,7 +259,7 @@ mod tests {
         }
         let args = manager(&["--leader-elect-lease-duration", "1m30s"]).unwrap();
         assert_eq!(
-            args.election.leader_elect_lease_duration,
+            args.election.timing.leader_elect_lease_duration,
             Duration::from_secs(90)
         );
         let args = manager(&[

@@ -193,28 +193,28 @@ impl ElectorBuilder {
         }
         let agent = format!("{}/leader-election", self.client.options().user_agent);
         let settings = Arc::new(Settings {
-                client: self
-                    .client
-                    .with_user_agent(agent)
-                    .with_rate_limit(REQUESTS_PER_SECOND, BURST),
-                meters: Meters::new(&self.metrics, &self.name),
-                candidate: Candidate {
-                    namespace: self.namespace,
-                    name: self.name,
-                    identity: identity.into(),
-                    timing: self.timing,
-                    margin,
-                    labels: self.labels,
-                    coordinated: self.coordinated,
-                },
-                lock: self.lock,
-                clock: self.clock,
-                fence: self.fence,
-                status: Status::new(),
-                announcer: self.announcer,
-                join_timeout: self.join_timeout.unwrap_or(self.timing.renew_deadline),
-                rng: Mutex::new(self.rng),
-                campaigning: AtomicBool::new(false),
+            client: self
+                .client
+                .with_user_agent(agent)
+                .with_rate_limit(REQUESTS_PER_SECOND, BURST),
+            meters: Meters::new(&self.metrics, &self.name),
+            candidate: Candidate {
+                namespace: self.namespace,
+                name: self.name,
+                identity: identity.into(),
+                timing: self.timing,
+                margin,
+                labels: self.labels,
+                coordinated: self.coordinated,
+            },
+            lock: self.lock,
+            clock: self.clock,
+            fence: self.fence,
+            status: Status::new(),
+            announcer: self.announcer,
+            join_timeout: self.join_timeout.unwrap_or(self.timing.renew_deadline),
+            rng: Mutex::new(self.rng),
+            campaigning: AtomicBool::new(false),
         });
         metrics::since_renewal(&self.metrics, &settings);
         Ok(Elector { settings })

@@ -28,7 +28,7 @@ impl Leases {
             }
             lease => lease?,
         };
-        Ok(lease.with_beside(Beside::Legacy(record)))
+        Ok(lease.with_beside(Beside::Legacy(Box::new(record))))
     }
 
     pub(super) async fn request_legacy(

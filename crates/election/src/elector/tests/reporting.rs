@@ -38,19 +38,25 @@ async fn m4_the_age_of_the_renewal_the_transitions_and_the_reasons_of_losses_are
     let builder = world.builder("A").metrics(Metrics::new(sink.clone()));
     let elector = builder.build().unwrap();
     let age = || sink.value("evenkeel_leader_election_seconds_since_renewal", &["demo"]);
-    let losses =
-        |reason| sink.value("evenkeel_leader_election_losses_total", &["demo", reason]);
+    let losses = |reason| sink.value("evenkeel_leader_election_losses_total", &["demo", reason]);
     assert_eq!((age(), elector.since_renewal()), (Some(0.0), None));
     let never = CancellationToken::new();
     let leader = elector.campaign(&never).await.unwrap();
     world.hang();
     sleep(7 * SECOND).await;
-    assert!(age().is_some_and(|age| age > 6.9 && age < 7.1), "{:?}", age());
+    assert!(
+        age().is_some_and(|age| age > 6.9 && age < 7.1),
+        "{:?}",
+        age()
+    );
     leader.lost().await;
     assert_eq!(losses("not_renewed"), Some(1.0));
     assert_eq!((losses("superseded"), age()), (None, Some(0.0)));
     let cause = elector.last_loss();
-    assert!(matches!(cause, Some(LossCause::NotRenewed { .. })), "{cause:?}");
+    assert!(
+        matches!(cause, Some(LossCause::NotRenewed { .. })),
+        "{cause:?}"
+    );
     world.server.faults().clear();
     leader.release().await;
 

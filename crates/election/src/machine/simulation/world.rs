@@ -1,10 +1,9 @@
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use evenkeel_pace::Rng;
 
+use super::agenda::Agenda;
 use super::node::Node;
 use super::server::Server;
 use crate::machine::{Action, Failure, Input, Operation, Request, RequestId};
@@ -113,40 +112,12 @@ enum Event {
     },
 }
 
-/// The earliest is the greatest, as the heap wants it; of two at once, the one drawn first.
-struct Scheduled {
-    at: u64,
-    sequence: u64,
-    event: Event,
-}
-
-impl Ord for Scheduled {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.sequence).cmp(&(self.at, self.sequence))
-    }
-}
-
-impl PartialOrd for Scheduled {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Scheduled {
-    fn eq(&self, other: &Self) -> bool {
-        self.sequence == other.sequence
-    }
-}
-
-impl Eq for Scheduled {}
-
 /// All of it, and the queue of what happens when.
 pub(super) struct World {
     schedule: Schedule,
     rng: Rng,
     now: u64,
-    next: u64,
-    queue: BinaryHeap<Scheduled>,
+    agenda: Agenda<Event>,
     nodes: Vec<Node>,
     server: Server,
     outage_until: u64,
@@ -192,8 +163,7 @@ impl World {
         let mut world = Self {
             schedule,
             now: 0,
-            next: 0,
-            queue: BinaryHeap::new(),
+            agenda: Agenda::default(),
             nodes,
             server: Server::default(),
             outage_until: 0,
@@ -219,7 +189,6 @@ impl World {
         for node in 0..self.nodes.len() {
             let at = self.rng.below(2 * SECOND);
             self.at(at, Event::Campaign { node, life: 1 });
-            self.at(at, Event::Write { node });
         }
         for _ in 0..4 + self.rng.below(8) {
             let node = self.rng.below(self.nodes.len() as u64) as usize;
@@ -237,7 +206,7 @@ impl World {
     }
 
     pub(super) fn run(&mut self) {
-        while let Some(Scheduled { at, event, .. }) = self.queue.pop() {
+        while let Some((at, event)) = self.agenda.next() {
             if at > END || self.violation.is_some() {
                 return;
             }
@@ -247,12 +216,7 @@ impl World {
     }
 
     fn at(&mut self, at: u64, event: Event) {
-        self.next += 1;
-        self.queue.push(Scheduled {
-            at,
-            sequence: self.next,
-            event,
-        });
+        self.agenda.put(at, event);
     }
 
     fn after(&mut self, delay: u64, event: Event) {
@@ -394,6 +358,7 @@ impl World {
             Action::Elected { fence, .. } => {
                 node.fence = Some(Fence::until(fence, node.clock()));
                 node.believes = true;
+                self.work(index);
             }
             Action::Renewed { fence } => {
                 if let Some(open) = &node.fence {
@@ -510,13 +475,27 @@ impl World {
         self.after(delay, Event::WatchOpen { node, watch });
     }
 
+    /// Work begins, if that of an earlier term is not still at it.
+    fn work(&mut self, node: usize) {
+        if !self.nodes[node].works {
+            self.nodes[node].works = true;
+            let delay = self.rng.below(1_000 * MILLI);
+            self.after(delay, Event::Write { node });
+        }
+    }
+
     fn write(&mut self, index: usize) {
-        let delay = 100 * MILLI + self.rng.below(900 * MILLI);
-        self.after(delay, Event::Write { node: index });
-        let node = &self.nodes[index];
-        if !node.may_write(self.now, self.schedule.fence) {
+        let node = &mut self.nodes[index];
+        let may_write = node.may_write(self.now, self.schedule.fence);
+        node.works = node.believes || may_write;
+        if node.works {
+            let delay = 100 * MILLI + self.rng.below(900 * MILLI);
+            self.after(delay, Event::Write { node: index });
+        }
+        if !may_write {
             return;
         }
+        let node = &self.nodes[index];
         self.tally.writes += 1;
         self.last_writes += u64::from(self.now > END - 5 * SECOND);
         let (writer, base) = (node.identity.clone(), self.object);

@@ -66,7 +66,10 @@ impl Table {
             ("strategy", "OldestEmulationVersion"),
             ("preferredHolder", preferred),
         ];
-        record.rest = fields.map(|(k, v)| (k.to_owned(), v.into())).into_iter().collect();
+        record.rest = fields
+            .map(|(k, v)| (k.to_owned(), v.into()))
+            .into_iter()
+            .collect();
         self.store(base.with_record(record));
     }
 
