@@ -150,6 +150,18 @@ impl Contest {
         .await
     }
 
+    /// Waits until a candidate writes that it leads.
+    ///
+    /// # Errors
+    /// It does not in time.
+    pub async fn led_by(&self, identity: &str, within: Duration) -> anyhow::Result<()> {
+        poll::until(within, &format!("{identity} writes"), async || {
+            let led = self.led().unwrap_or_default();
+            Ok(led.iter().any(|name| name == identity).then_some(()))
+        })
+        .await
+    }
+
     /// What became of the Lease so far.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {

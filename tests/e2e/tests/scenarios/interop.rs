@@ -26,6 +26,7 @@ pub(crate) async fn client_go_l3_l7_l13_both_makers_compete_for_one_lease(
         } else {
             Signal::Terminate
         };
+        contest.led_by(&leader.identity, SOON).await?;
         leader.process.signal(signal)?;
         let taken_by = contest.taken_from(&leader.identity, SOON).await?;
         ensure!(
@@ -38,8 +39,8 @@ pub(crate) async fn client_go_l3_l7_l13_both_makers_compete_for_one_lease(
         let next = contest.enter(&env, leader.maker, &identity)?;
         leader = std::mem::replace(&mut standby, next);
     }
-    leader.process.signal(Signal::Terminate)?;
-    leader.process.wait(SOON).await?;
+    contest.led_by(&leader.identity, SOON).await?;
+    drop((leader, standby));
 
     let changes = contest.changes();
     let terms: Vec<_> = changes
@@ -54,11 +55,10 @@ pub(crate) async fn client_go_l3_l7_l13_both_makers_compete_for_one_lease(
             .all(|(index, term)| term.transitions == index as u64),
         "miscounted: {terms:#?}"
     );
-    ensure!(terms.len() > HANDOVERS, "{holders:?}");
+    ensure!(terms.len() == HANDOVERS + 1, "{holders:?}");
     let led = contest.led()?;
-    // The last standby may have taken the lease too, and be killed with it.
     ensure!(
-        holders.starts_with(&led) && led.len() > HANDOVERS,
+        led == holders,
         "two leaders at once: {led:#?}, but the lease went to {holders:#?}"
     );
     Ok(())
