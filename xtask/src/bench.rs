@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
+mod election;
 mod queue;
 mod table;
 
@@ -40,6 +41,8 @@ enum What {
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },
+    /// How long a Lease takes to change hands, beside client-go's election.
+    Election(election::Options),
 }
 
 /// Builds what is measured in the release profile, then measures.
@@ -54,6 +57,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             embedded_only,
         } => spine(&workspace, *rounds, *embedded_only),
         What::Queue { rounds, ours, only } => queue::run(&workspace, *rounds, *ours, only),
+        What::Election(options) => election::run(&workspace, options),
     }
 }
 

@@ -184,13 +184,18 @@ fn real_server(_: &Workspace) -> anyhow::Result<Verdict> {
     }
 }
 
+/// How many schedules the election's simulation runs: more here than in a plain `cargo test`.
+const ELECTION_SCHEDULES: &str = "EVENKEEL_ELECTION_SCHEDULES";
+
 fn test(workspace: &Workspace) -> anyhow::Result<Verdict> {
     let log = test_log(workspace);
     fs::create_dir_all(log.parent().unwrap_or(&log)).context("create the log's folder")?;
-    shell::run_with_log(
-        shell::cargo(&workspace.root).args(["test", "--workspace", "--no-fail-fast"]),
-        &log,
-    )?;
+    let mut tests = shell::cargo(&workspace.root);
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    if std::env::var_os(ELECTION_SCHEDULES).is_none() {
+        tests.env(ELECTION_SCHEDULES, "100000");
+    }
+    shell::run_with_log(&mut tests, &log)?;
     Ok(Verdict::Passed)
 }
 

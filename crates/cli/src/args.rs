@@ -1,6 +1,8 @@
 //! The command line.
 
 mod controller_manager;
+#[cfg(unix)]
+mod elect;
 mod up;
 
 use std::ffi::OsString;
@@ -10,7 +12,9 @@ use std::time::Duration;
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use controller_manager::{ControllerManagerArgs, ElectionArgs, ServingArgs};
+pub(crate) use controller_manager::{ControllerManagerArgs, ElectionArgs, ServingArgs, TimingArgs};
+#[cfg(unix)]
+pub(crate) use elect::{ElectArgs, TiedArgs};
 pub(crate) use up::UpArgs;
 
 use crate::{duration, log};
@@ -42,6 +46,16 @@ pub(crate) enum Command {
     ControllerManager(ControllerManagerArgs),
     /// Runs simulated nodes against a cluster: pods get bound, started and stopped, nothing is executed.
     Nodes(NodesArgs),
+    /// Runs a command only while this process leads.
+    ///
+    /// Losing the lead, the command gets SIGTERM, and SIGKILL before another may begin; a lead
+    /// that is lost is exit code 1. Told to stop, this process passes SIGTERM on and keeps the
+    /// lease until the command has ended. The command's exit code is this one's.
+    #[cfg(unix)]
+    Elect(ElectArgs),
+    #[cfg(unix)]
+    #[command(hide = true)]
+    ElectTied(TiedArgs),
 }
 
 impl Command {

@@ -14,9 +14,14 @@ const FIRST_LOOK: Duration = Duration::from_secs(5);
 
 /// The cluster that the flags name; the one around this pod if they name none.
 pub(crate) fn config(connection: &Connection) -> Result<Config, Failure> {
+    config_in(connection, None)
+}
+
+/// The same, with a context of the kubeconfig other than the current one.
+pub(crate) fn config_in(connection: &Connection, context: Option<&str>) -> Result<Config, Failure> {
     let config = match (&connection.kubeconfig, &connection.master) {
         (Some(file), master) => {
-            let config = Config::from_kubeconfig(file, None).map_err(Failure::failed)?;
+            let config = Config::from_kubeconfig(file, context).map_err(Failure::failed)?;
             match master {
                 Some(url) => config.with_server(url).map_err(named("--master"))?,
                 None => config,

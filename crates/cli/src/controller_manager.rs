@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evenkeel::ManagerError;
 use evenkeel_controllers::{Options, Selection};
-use evenkeel_election::{Timing, unique_identity};
+use evenkeel_election::unique_identity;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{ControllerManagerArgs, ElectionArgs};
@@ -69,19 +69,12 @@ fn lease(args: &ElectionArgs) -> Result<Option<Lease>, Failure> {
     if !args.leader_elect {
         return Ok(None);
     }
-    let timing = Timing {
-        lease: args.leader_elect_lease_duration,
-        renew_deadline: args.leader_elect_renew_deadline,
-        retry_period: args.leader_elect_retry_period,
-    };
-    timing
-        .validate()
-        .map_err(|error| Failure::usage(format!("leader election: {error}")))?;
     Ok(Some(Lease {
         namespace: args.leader_elect_resource_namespace.clone(),
         name: args.leader_elect_resource_name.clone(),
         identity: unique_identity(),
-        timing,
+        timing: args.timing.timing()?,
+        lock: args.lock()?,
     }))
 }
 

@@ -9,6 +9,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// What was asked for did not work: exit code 1. A line a fault.
     Failed(Vec<String>),
+    /// A command that was run ended with this code, and has said why.
+    Exit(u8),
 }
 
 #[expect(
@@ -28,6 +30,7 @@ impl Failure {
     pub(crate) fn lines(&self) -> Vec<String> {
         match self {
             Self::Usage(message) => vec![one_line(message), "see evenkeel --help".to_owned()],
+            Self::Exit(_) => Vec::new(),
             Self::Failed(faults) => faults.iter().map(|fault| one_line(fault)).collect(),
         }
     }
@@ -36,6 +39,7 @@ impl Failure {
         match self {
             Self::Usage(_) => ExitCode::from(2),
             Self::Failed(_) => ExitCode::FAILURE,
+            Self::Exit(code) => ExitCode::from(*code),
         }
     }
 }

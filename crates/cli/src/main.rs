@@ -6,6 +6,8 @@ mod args;
 mod connection;
 mod controller_manager;
 mod duration;
+#[cfg(unix)]
+mod elect;
 mod error;
 mod kubeconfig;
 mod log;
@@ -50,6 +52,11 @@ fn main() -> ExitCode {
 }
 
 fn start(cli: Cli, output: &Output) -> Result<(), Failure> {
+    #[cfg(unix)]
+    if let Command::ElectTied(args) = &cli.command {
+        // Before there is any other thread: the command takes this one's place.
+        return Err(elect::become_command(args));
+    }
     log::init(&cli.logging, cli.command.default_verbosity(), output)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -92,6 +99,10 @@ async fn dispatch(
         Command::Apiserver(args) => Box::pin(apiserver::run(&args, &output, stop)).await,
         Command::ControllerManager(args) => Box::pin(controller_manager::run(args, stop)).await,
         Command::Nodes(args) => Box::pin(nodes::run(&args, stop)).await,
+        #[cfg(unix)]
+        Command::Elect(args) => Box::pin(elect::run(&args, stop)).await,
+        #[cfg(unix)]
+        Command::ElectTied(args) => Err(elect::become_command(&args)),
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use evenkeel::{Election, Manager, ManagerError, Registry};
 use evenkeel_client::Client;
 use evenkeel_controllers::{Options, install};
-use evenkeel_election::{Announcement, Elector, Timing};
+use evenkeel_election::{Announcement, Elector, Lock, Timing};
 use evenkeel_events::{EventType, ObjectReference, Recorder};
 use tokio_util::sync::CancellationToken;
 
@@ -40,6 +40,7 @@ pub(crate) struct Lease {
     pub(crate) name: String,
     pub(crate) identity: String,
     pub(crate) timing: Timing,
+    pub(crate) lock: Lock,
 }
 
 impl Replica {
@@ -58,6 +59,7 @@ impl Replica {
             let mut election = Election::new(lease.namespace, lease.name);
             election.identity = Some(lease.identity);
             election.timing = lease.timing;
+            election.lock = lease.lock;
             election.client = Some(client);
             election.announce = Some(Box::new(move |announcement| {
                 announce(&recorder, announcement);
@@ -103,15 +105,15 @@ impl Replica {
 }
 
 fn announce(recorder: &Recorder, announcement: Announcement) {
-    let lease = ObjectReference {
-        api_version: "coordination.k8s.io/v1".to_owned(),
-        kind: "Lease".to_owned(),
+    let lock = ObjectReference {
+        api_version: announcement.api_version,
+        kind: announcement.kind,
         namespace: announcement.namespace,
         name: announcement.name,
         ..ObjectReference::default()
     };
     recorder.event(
-        &lease,
+        &lock,
         EventType::Normal,
         Announcement::REASON,
         announcement.message,

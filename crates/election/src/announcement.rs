@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::Lock;
+
 /// Something that operators look for in the cluster's events: who became leader, and who
 /// stopped (client-go L9, L10).
 ///
@@ -9,9 +11,13 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Announcement {
-    /// Namespace of the Lease, which the event is about.
+    /// API version of the object that the event is about: the Lease, or a legacy lock's object.
+    pub api_version: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace.
     pub namespace: String,
-    /// Name of the Lease.
+    /// Its name.
     pub name: String,
     /// `<identity> became leader` or `<identity> stopped leading`.
     pub message: String,
@@ -31,12 +37,18 @@ impl Announcer {
         Self(Some(Arc::new(announce)))
     }
 
-    pub(crate) fn announce(&self, namespace: &str, name: &str, message: String) {
-        if let Some(announce) = &self.0 {
+    /// One announcement an object of the lock (client-go L22, L23).
+    pub(crate) fn announce(&self, lock: Lock, namespace: &str, name: &str, message: &str) {
+        let Some(announce) = &self.0 else {
+            return;
+        };
+        for object in lock.objects() {
             announce(Announcement {
+                api_version: object.api_version().into_owned(),
+                kind: object.kind.into_owned(),
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
-                message,
+                message: message.to_owned(),
             });
         }
     }

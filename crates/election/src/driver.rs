@@ -41,7 +41,7 @@ struct Exchange {
 
 impl Driver {
     pub(crate) fn new(settings: &Arc<Settings>, mut rng: Rng) -> Self {
-        let leases = Leases::new(&settings.client, &settings.candidate);
+        let leases = Leases::new(&settings.client, &settings.candidate, settings.lock);
         let watch = LeaseWatch::new(leases.clone(), &settings.candidate.timing, rng.fork());
         let now = settings.clock.now();
         Self {
@@ -92,7 +92,12 @@ impl Driver {
             }
             Action::RestartWatch => self.watch.restart(),
             Action::SlowPath => self.settings.meters.slow_path.inc(),
-            Action::LeaderChanged(leader) => self.settings.report_leader(leader),
+            Action::LeaderChanged(leader) => {
+                let transitions = self.machine.transitions();
+                self.settings.meters.transitions.set(transitions.into());
+                self.settings.report_leader(leader);
+            }
+            Action::HeldElsewhere(holder) => self.settings.report_elsewhere(&holder),
             Action::Elected { fence, transitions } => {
                 return Some(Turn::Elected { fence, transitions });
             }

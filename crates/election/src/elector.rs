@@ -1,5 +1,6 @@
 mod builder;
 mod run;
+mod standalone;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,13 +13,14 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::builder::{BuildError, ElectorBuilder};
 pub use self::run::Ended;
+pub use self::standalone::LostLead;
 
 use crate::announcement::Announcer;
 use crate::driver::{Driver, Turn};
 use crate::machine::Candidate;
 use crate::metrics::Meters;
 use crate::status::{LeaderWatch, StaleLeader, Status};
-use crate::{Clock, FenceCell, Leadership};
+use crate::{Clock, FenceCell, Leadership, Lock, LossCause};
 
 /// A candidate for the lead, on one Lease. It can campaign again and again, once at a time.
 ///
@@ -35,6 +37,7 @@ pub struct Elector {
 pub(crate) struct Settings {
     pub(crate) client: Client,
     pub(crate) candidate: Candidate,
+    pub(crate) lock: Lock,
     pub(crate) clock: Clock,
     pub(crate) fence: FenceCell,
     pub(crate) meters: Meters,
@@ -128,6 +131,26 @@ impl Elector {
         self.settings.status.watch()
     }
 
+    /// Why the last term was lost; `None` if none was yet. A term that was given up is not lost.
+    #[must_use]
+    pub fn last_loss(&self) -> Option<LossCause> {
+        self.settings.status.last_loss()
+    }
+
+    /// How long ago the Lease was last renewed, while this process leads.
+    #[must_use]
+    pub fn since_renewal(&self) -> Option<Duration> {
+        let Settings { clock, status, .. } = &*self.settings;
+        status.since_renewal(clock.now())
+    }
+
+    /// The Lease's namespace and name.
+    #[must_use]
+    pub fn lease(&self) -> (&str, &str) {
+        let candidate = &self.settings.candidate;
+        (&candidate.namespace, &candidate.name)
+    }
+
     /// Whether this process leads.
     #[must_use]
     pub fn is_leading(&self) -> bool {
@@ -162,11 +185,24 @@ impl Settings {
         self.status.set_leader(leader);
     }
 
+    pub(crate) fn report_elsewhere(&self, holder: &str) {
+        let candidate = &self.candidate;
+        let (namespace, name) = (&candidate.namespace, &candidate.name);
+        let lock = self.lock.legacy().map(tracing::field::display);
+        tracing::warn!(
+            namespace,
+            name,
+            lock,
+            holder,
+            "the lock of an older release is held: waiting until it runs out"
+        );
+    }
+
     pub(crate) fn announce(&self, what: &str) {
         let candidate = &self.candidate;
         let message = format!("{} {what}", candidate.identity);
         self.announcer
-            .announce(&candidate.namespace, &candidate.name, message);
+            .announce(self.lock, &candidate.namespace, &candidate.name, &message);
     }
 }
 

@@ -41,6 +41,8 @@ struct Term {
     clock: Clock,
     /// The moment at which the fence closes, in nanoseconds; [`SEALED`] once the term is over.
     until: AtomicU64,
+    /// The same, but kept when the term is over before its time.
+    horizon: AtomicU64,
 }
 
 /// Earlier than every moment, so that a sealed fence is closed by the same comparison.
@@ -89,6 +91,7 @@ impl Fence {
         Self(Arc::new(Term {
             clock,
             until: AtomicU64::new(open_until(until)),
+            horizon: AtomicU64::new(open_until(until)),
         }))
     }
 
@@ -113,6 +116,17 @@ impl Fence {
         }
     }
 
+    /// How long no rival can begin that waits for the lease to run out, whether this term has
+    /// ended by now or not; zero once that is over.
+    ///
+    /// For work that has been told to stop and must have ended by then. It does not hold for a
+    /// term that ended because a rival *has* begun, or whose Lease was given back.
+    #[must_use]
+    pub fn horizon(&self) -> Duration {
+        let horizon = self.0.horizon.load(Ordering::Acquire);
+        Duration::from_nanos(horizon.saturating_sub(nanos(self.0.clock.now())))
+    }
+
     /// Ends the term for good, before its time.
     pub fn seal(&self) {
         self.0.until.store(SEALED, Ordering::Release);
@@ -121,6 +135,7 @@ impl Fence {
     /// Moves the end of the term. Never earlier, and never after it was sealed.
     pub(crate) fn extend(&self, until: Moment) {
         let until = open_until(until);
+        self.0.horizon.fetch_max(until, Ordering::AcqRel);
         let extend = |current| (current != SEALED && current < until).then_some(until);
         let _ = self
             .0

@@ -250,7 +250,11 @@ impl Reign {
         let namespace = &self.settings.candidate.namespace;
         let name = &self.settings.candidate.name;
         match cause {
-            Some(cause) => tracing::error!(namespace, name, %cause, "lost the lead"),
+            Some(cause) => {
+                self.settings.status.set_loss(cause);
+                self.settings.meters.lost(cause);
+                tracing::error!(namespace, name, %cause, "lost the lead");
+            }
             None => tracing::info!(namespace, name, "gave up the lead"),
         }
     }

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_meta::{
@@ -24,8 +25,22 @@ pub(crate) const LEASES: ApiResource = ApiResource::new_static(
 pub struct Lease {
     /// `spec`.
     pub record: LeaseRecord,
-    /// The object without its spec.
-    object: DynamicObject,
+    /// The object without its spec; with [`Lock::Legacy`](crate::Lock) or `Both`, the legacy
+    /// object. Shared: a candidate keeps what it has seen, and writes it back as it is.
+    object: Arc<DynamicObject>,
+    beside: Beside,
+}
+
+/// What was read together with the first object of a lock.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) enum Beside {
+    #[default]
+    Nothing,
+    /// The Lease of a pair; `None` if there is none. Its record is part of what tells that the
+    /// holder is alive.
+    Lease(Option<Box<Lease>>),
+    /// A legacy lock that must be free as well.
+    Legacy(Box<LeaseRecord>),
 }
 
 /// The election's part of a Lease: its `spec`.
@@ -59,7 +74,7 @@ impl Lease {
     pub fn new(namespace: &str, name: &str, record: LeaseRecord) -> Self {
         Self {
             record,
-            object: DynamicObject {
+            object: Arc::new(DynamicObject {
                 types: TypeMeta {
                     api_version: LEASES.api_version().into_owned(),
                     kind: LEASES.kind.clone().into_owned(),
@@ -70,7 +85,8 @@ impl Lease {
                     ..Meta::default()
                 },
                 ..DynamicObject::default()
-            },
+            }),
+            beside: Beside::Nothing,
         }
     }
 
@@ -83,14 +99,46 @@ impl Lease {
         let wire = Option::<WireSpec>::deserialize(spec)?.unwrap_or_default();
         Ok(Self {
             record: wire.into(),
-            object,
+            object: Arc::new(object),
+            beside: Beside::Nothing,
         })
+    }
+
+    /// A legacy object, or the pair that it is part of.
+    pub(crate) fn of_legacy(object: DynamicObject, record: LeaseRecord, beside: Beside) -> Self {
+        Self {
+            record,
+            object: Arc::new(object),
+            beside,
+        }
+    }
+
+    pub(crate) fn with_beside(self, beside: Beside) -> Self {
+        Self { beside, ..self }
+    }
+
+    pub(crate) fn beside(&self) -> &Beside {
+        &self.beside
+    }
+
+    /// The object as it was read, whatever its kind.
+    pub(crate) fn object(&self) -> &DynamicObject {
+        &self.object
+    }
+
+    /// Whether two readings show the same state of the election.
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
+        let pair = |lease: &Self| match &lease.beside {
+            Beside::Lease(Some(lease)) => Some(lease.record.clone()),
+            _ => None,
+        };
+        self.record == other.record && pair(self) == pair(other)
     }
 
     /// Joins it again for a write.
     #[must_use]
     pub fn into_object(self) -> DynamicObject {
-        let mut object = self.object;
+        let mut object = Arc::unwrap_or_clone(self.object);
         object
             .data
             .insert("spec".to_owned(), self.record.into_spec());
@@ -102,7 +150,8 @@ impl Lease {
     pub fn with_record(&self, record: LeaseRecord) -> Self {
         Self {
             record,
-            object: self.object.clone(),
+            object: Arc::clone(&self.object),
+            beside: self.beside.clone(),
         }
     }
 
@@ -120,23 +169,37 @@ impl Lease {
 
     /// Sets labels, leaving those with other keys alone (client-go L19).
     pub(crate) fn merge_labels(&mut self, labels: &BTreeMap<String, String>) {
-        for (key, value) in labels {
-            self.object
-                .metadata
-                .labels
-                .insert(key.clone(), value.clone());
+        let has = &self.object.metadata.labels;
+        if labels
+            .iter()
+            .any(|(key, value)| has.get(key) != Some(value))
+        {
+            let has = &mut Arc::make_mut(&mut self.object).metadata.labels;
+            has.extend(labels.clone());
+        }
+        if let Beside::Lease(Some(lease)) = &mut self.beside {
+            lease.merge_labels(labels);
         }
     }
 
     /// A server's stand-in for tests: the same object in a given state.
     #[cfg(test)]
     pub(crate) fn at_version(mut self, version: u64) -> Self {
-        self.object.metadata.resource_version = Some(ResourceVersion::from(version));
+        Arc::make_mut(&mut self.object).metadata.resource_version =
+            Some(ResourceVersion::from(version));
         self
     }
 }
 
 impl LeaseRecord {
+    /// The candidate that shall lead next, where a control plane assigns the lead; the holder's
+    /// term ends (client-go L21).
+    #[must_use]
+    pub fn preferred_holder(&self) -> Option<&str> {
+        let preferred = self.rest.get("preferredHolder")?.as_str()?;
+        (!preferred.is_empty()).then_some(preferred)
+    }
+
     /// How long the record holds from when it was first seen; `own` where it does not say.
     #[must_use]
     pub(crate) fn duration_or(&self, own: Duration) -> Duration {

@@ -37,7 +37,8 @@
 //! # }
 //! ```
 //!
-//! [`Elector::run`] does everything in the right order. [`Elector::campaign`] hands out a
+//! [`Elector::run`] does everything in the right order, and [`Elector::run_or_die`] is the same
+//! for a `main` of five lines. [`Elector::campaign`] hands out a
 //! [`Leadership`] for callers with an order of their own. [`machine`] is the election without
 //! any I/O, for another runtime or another lock.
 //!
@@ -81,6 +82,7 @@
 //! leading status as 0 whichever way the lead ends.
 
 mod announcement;
+mod candidate;
 mod clock;
 mod driver;
 mod elector;
@@ -88,18 +90,21 @@ mod fence;
 mod identity;
 mod leadership;
 mod lease;
+mod lock;
 pub mod machine;
 mod metrics;
 mod status;
 mod timing;
 
 pub use announcement::Announcement;
+pub use candidate::{CandidateSpec, LeaseCandidate};
 pub use clock::Clock;
-pub use elector::{BuildError, Elector, ElectorBuilder, Ended, NotElected};
+pub use elector::{BuildError, Elector, ElectorBuilder, Ended, LostLead, NotElected};
 pub use fence::{Fence, FenceCell, FenceExpired, FencedTransport};
 pub use identity::{identity, unique_identity};
 pub use leadership::{Leadership, Term};
 pub use lease::{Lease, LeaseRecord, MalformedLease};
+pub use lock::{Legacy, Lock, UnknownLock};
 pub use machine::{LossCause, Resignation};
 pub use status::{LeaderWatch, StaleLeader};
 pub use timing::{InvalidTiming, Timing};

@@ -19,7 +19,7 @@ pub use self::message::{
 
 use self::campaign::Campaign;
 use self::lead::Term;
-use self::observation::Observed;
+use self::observation::{Elsewhere, Observed};
 use self::resign::Resigning;
 use crate::{Lease, LeaseRecord, Timing};
 
@@ -38,6 +38,9 @@ pub struct Candidate {
     pub margin: Duration,
     /// Labels to set on the Lease.
     pub labels: BTreeMap<String, String>,
+    /// Whether the control plane assigns the lead: this candidate then never creates or takes
+    /// a Lease, and ends its term when another is preferred (client-go L21).
+    pub coordinated: bool,
 }
 
 /// One candidate of an election, from its first attempt to the end of at most one term.
@@ -57,6 +60,8 @@ pub struct Machine {
     role: Role,
     /// The last state of the Lease that was seen, and since when it is unchanged.
     observed: Option<Observed>,
+    /// The same for a lock that must be free as well.
+    elsewhere: Option<Elsewhere>,
     pending: Option<Pending>,
     next_request: u64,
     /// Whether changes of the Lease are told to this candidate.
@@ -113,6 +118,7 @@ impl Machine {
             rng,
             role: Role::Campaigning(Campaign::new(now)),
             observed: None,
+            elsewhere: None,
             pending: None,
             next_request: 0,
             watching: false,
@@ -166,6 +172,13 @@ impl Machine {
     #[must_use]
     pub fn awaiting(&self) -> Option<RequestId> {
         self.pending.as_ref().map(|pending| pending.id)
+    }
+
+    /// How often the Lease has gone from one holder to another, as far as was seen.
+    #[must_use]
+    pub fn transitions(&self) -> i32 {
+        let observed = self.observed.as_ref();
+        observed.map_or(0, |observed| observed.lease.record.transitions)
     }
 
     fn tick(&mut self, now: Now) {

@@ -3,7 +3,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use evenkeel_pace::Moment;
+use parking_lot::Mutex;
 use tokio::sync::watch;
+
+use crate::LossCause;
 
 /// What an election tells those who only look on.
 #[derive(Debug)]
@@ -12,6 +15,7 @@ pub(crate) struct Status {
     leading: AtomicBool,
     /// Since the clock's origin, in nanoseconds.
     renewed: AtomicU64,
+    last_loss: Mutex<Option<LossCause>>,
 }
 
 /// Follows who leads, by what this candidate has seen of the Lease (client-go L16).
@@ -37,6 +41,7 @@ impl Status {
             leader: watch::Sender::new(None),
             leading: AtomicBool::new(false),
             renewed: AtomicU64::new(0),
+            last_loss: Mutex::new(None),
         }
     }
 
@@ -67,6 +72,20 @@ impl Status {
         self.leading.store(false, Ordering::Release);
     }
 
+    pub(crate) fn set_loss(&self, cause: &LossCause) {
+        *self.last_loss.lock() = Some(cause.clone());
+    }
+
+    pub(crate) fn last_loss(&self) -> Option<LossCause> {
+        self.last_loss.lock().clone()
+    }
+
+    /// `None` while this process does not lead.
+    pub(crate) fn since_renewal(&self, now: Moment) -> Option<Duration> {
+        let renewed = Moment::from(Duration::from_nanos(self.renewed.load(Ordering::Relaxed)));
+        self.is_leading().then(|| now - renewed)
+    }
+
     pub(crate) fn is_leading(&self) -> bool {
         self.leading.load(Ordering::Acquire)
     }
@@ -78,15 +97,13 @@ impl Status {
         limit: Duration,
         now: Moment,
     ) -> Result<(), StaleLeader> {
-        let renewed = Moment::from(Duration::from_nanos(self.renewed.load(Ordering::Relaxed)));
-        let since = now - renewed;
-        if self.is_leading() && since > limit {
-            return Err(StaleLeader {
+        match self.since_renewal(now) {
+            Some(since) if since > limit => Err(StaleLeader {
                 name: name.to_owned(),
                 since,
-            });
+            }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

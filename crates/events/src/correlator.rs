@@ -1,8 +1,8 @@
 //! What becomes of an occurrence: a new event, a higher count, or nothing.
 
 mod aggregation;
-mod lru;
-mod name;
+pub(crate) mod lru;
+pub(crate) mod name;
 mod spam;
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::ObjectReference;
 use crate::event::{Event, EventType, Occurrence, Source};
 
 /// How many of each thing the correlator remembers; the least recently used go first.
-const MEMORY: usize = 4096;
+pub(crate) const MEMORY: usize = 4096;
 
 /// Puts similar occurrences together (client-go E2-E4). Sans-IO.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Correlator {
 }
 
 /// The object as the correlator tells objects apart: not by the state that it is in.
-fn identity(regarding: &ObjectReference) -> ObjectReference {
+pub(crate) fn identity(regarding: &ObjectReference) -> ObjectReference {
     ObjectReference {
         resource_version: String::new(),
         field_path: String::new(),

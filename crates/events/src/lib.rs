@@ -50,7 +50,12 @@
 //!   E2-E4).
 //! - What the server refuses is given up; what it does not answer is tried 12 times, 10 s apart,
 //!   while other events go on. While an event waits, its repetitions take its place.
-//! - The form is `core/v1` `Event`, as Kubernetes' own controllers write it.
+//! - The form of [`Recorder`]'s is `core/v1` `Event`, as Kubernetes' own controllers write it.
+//!
+//! [`SeriesRecorder`] writes `events.k8s.io/v1` `Event` instead, in the manner of Kubernetes'
+//! scheduler: each says which action was taken, and what happens again becomes a series whose
+//! count is written from time to time (client-go E6). It filters nothing: use it for what happens
+//! seldom.
 //!
 //! # Cost
 //!
@@ -65,6 +70,7 @@ mod metrics;
 mod outbox;
 mod recorder;
 mod reference;
+mod series;
 mod writer;
 
 pub use correlator::{Correlated, Correlator, EventKey, SpamFilter, SpamScope};
@@ -72,6 +78,7 @@ pub use event::{Event, EventType, Occurrence, Source};
 pub use metrics::Stats;
 pub use recorder::{Recorder, RecorderOptions, Unwritten};
 pub use reference::ObjectReference;
+pub use series::{Series, SeriesCache, SeriesEvent, SeriesOccurrence, SeriesRecorder};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

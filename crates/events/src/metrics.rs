@@ -59,9 +59,12 @@ impl Tally {
         self.filtered.add(1);
     }
 
-    /// How many were dropped before this one.
-    pub(crate) fn dropped(&self, count: u64) -> u64 {
-        self.dropped.add(count)
+    pub(crate) fn drop_one(&self) {
+        let dropped = self.dropped.add(1) + 1;
+        // One line for each power of two: a flood must not become one in the log.
+        if dropped.is_power_of_two() {
+            tracing::warn!(dropped, "events dropped: the queue is full or closed");
+        }
     }
 
     pub(crate) fn failed(&self) {

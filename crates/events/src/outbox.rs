@@ -4,10 +4,20 @@ use std::time::Duration;
 
 use evenkeel_pace::{Moment, Rng};
 
-/// How often a write is tried (client-go E5).
+/// How often a write is tried (client-go E5, E6).
 const TRIES: u32 = 12;
 /// How long to wait between two tries.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// How the pauses between tries are spread, so that clients of one server do not come back
+/// together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// The first is anything up to the pause (client-go E5).
+    First,
+    /// Each is up to a quarter longer (client-go E6).
+    Each,
+}
 
 /// What is to be written, one entry a key. Sans-IO.
 ///
@@ -22,6 +32,7 @@ pub(crate) struct Outbox<K, W> {
     /// Keys of what is waiting.
     tickets: HashMap<u64, K>,
     next_ticket: u64,
+    spread: Spread,
     /// Whether every write is tried just once more.
     closing: bool,
 }
@@ -55,13 +66,14 @@ pub(crate) enum Verdict {
 }
 
 impl<K: Clone + Eq + Hash, W: Clone> Outbox<K, W> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(spread: Spread) -> Self {
         Self {
             entries: HashMap::new(),
             ready: VecDeque::new(),
             waiting: BTreeSet::new(),
             tickets: HashMap::new(),
             next_ticket: 0,
+            spread,
             closing: false,
         }
     }
@@ -138,10 +150,10 @@ impl<K: Clone + Eq + Hash, W: Clone> Outbox<K, W> {
             self.entries.remove(&key);
             return Verdict::GivenUp;
         }
-        // The first gap is random, so that clients of one server do not come back together.
-        let pause = match entry.tries {
-            1 => rng.between(Duration::ZERO..PAUSE),
-            _ => PAUSE,
+        let pause = match (self.spread, entry.tries) {
+            (Spread::First, 1) => rng.between(Duration::ZERO..PAUSE),
+            (Spread::First, _) => PAUSE,
+            (Spread::Each, _) => rng.jittered(PAUSE, 0.25),
         };
         self.next_ticket += 1;
         self.waiting.insert((now + pause, self.next_ticket));

@@ -154,14 +154,7 @@ impl Recorder {
             source: Arc::clone(&self.source),
         };
         if self.shared.stop.is_cancelled() || self.shared.intake.try_send(occurrence).is_err() {
-            let before = self.shared.tally.dropped(1);
-            // One line for each power of two: a flood must not become one in the log.
-            if (before + 1).is_power_of_two() {
-                tracing::warn!(
-                    dropped = before + 1,
-                    "events dropped: the queue is full or closed"
-                );
-            }
+            self.shared.tally.drop_one();
         }
     }
 

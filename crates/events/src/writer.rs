@@ -2,6 +2,8 @@
 
 mod send;
 
+pub(crate) use self::send::{Sent, judge};
+
 use std::sync::Arc;
 
 use evenkeel_client::Client;
@@ -14,11 +16,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use self::send::Sent;
 use crate::correlator::{Correlator, EventKey};
 use crate::event::{Event, Occurrence};
 use crate::metrics::Tally;
-use crate::outbox::{Outbox, Outcome, Verdict};
+use crate::outbox::{Outbox, Outcome, Spread, Verdict};
 
 /// How many writes may be on their way at once.
 const FLYING: usize = 4;
@@ -50,7 +51,7 @@ impl Writer {
             client,
             intake,
             correlator,
-            outbox: Outbox::new(),
+            outbox: Outbox::new(Spread::First),
             flying: FuturesUnordered::new(),
             tally,
             origin: Instant::now(),

@@ -34,6 +34,47 @@ pub fn example(name: &str) -> anyhow::Result<PathBuf> {
     find_or_build(&format!("examples/{name}"), &build)
 }
 
+/// Why a program of another language is not there.
+#[derive(Clone, Debug)]
+pub enum Unbuilt {
+    /// What it is built with is not on this machine, or out of reach.
+    Missing(String),
+    /// It does not build.
+    Broken(String),
+}
+
+/// The candidate with client-go's election, built with Go if there is Go and its modules can be
+/// had.
+///
+/// # Errors
+/// It cannot be built here; that is no fault of what is tested.
+pub fn go_candidate() -> Result<PathBuf, Unbuilt> {
+    static PROGRAM: OnceLock<Result<PathBuf, Unbuilt>> = OnceLock::new();
+    PROGRAM.get_or_init(build_go_candidate).clone()
+}
+
+fn build_go_candidate() -> Result<PathBuf, Unbuilt> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop/election");
+    let go = |args: &[&str]| Command::new("go").current_dir(&source).args(args).output();
+    let modules =
+        go(&["mod", "download"]).map_err(|_| Unbuilt::Missing("Go is not installed".to_owned()))?;
+    if !modules.status.success() {
+        return Err(Unbuilt::Missing(
+            "the Go modules of client-go cannot be had".to_owned(),
+        ));
+    }
+    let program = profile_folder()
+        .map_err(|error| Unbuilt::Broken(error.to_string()))?
+        .join("interop-candidate");
+    let path = program.to_string_lossy();
+    let built = go(&["build", "-o", &path, "."]).map_err(|e| Unbuilt::Broken(e.to_string()))?;
+    if !built.status.success() {
+        let said = String::from_utf8_lossy(&built.stderr).into_owned();
+        return Err(Unbuilt::Broken(said));
+    }
+    Ok(program)
+}
+
 fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = profile_folder()?;
     let program = folder.join(path);

@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use xtask::envtest::{Assets, Program};
 
 use crate::env::Env;
 use crate::kubectl::Kubectl;
 use crate::process;
-use crate::program;
+use crate::program::{self, Unbuilt};
 use crate::server::ServerKind;
 
 /// What a scenario returns.
@@ -28,6 +28,8 @@ pub struct Scenario {
     pub servers: &'static [ServerKind],
     /// Whether it runs kubectl.
     pub needs_kubectl: bool,
+    /// Whether it runs the candidate with client-go's election.
+    pub needs_go: bool,
     /// The example of the `evenkeel` crate that it runs.
     pub example: Option<&'static str>,
     /// What it does. The server is up when it is called.
@@ -42,23 +44,27 @@ pub const EMBEDDED: &[ServerKind] = &[ServerKind::Embedded];
 pub const REAL: &[ServerKind] = &[ServerKind::Real];
 
 /// Describes scenarios: `scenario!(BOTH, cascade::background_takes_all)`, with
-/// `kubectl` or `example "name"` after it where those are run.
+/// `kubectl`, `go` or `example "name"` after it where those are run.
 #[macro_export]
 macro_rules! scenario {
     ($servers:ident, $module:ident :: $function:ident) => {
-        $crate::scenario!(@ $servers, $module, $function, false, None)
+        $crate::scenario!(@ $servers, $module, $function, false, false, None)
     };
     ($servers:ident, $module:ident :: $function:ident, kubectl) => {
-        $crate::scenario!(@ $servers, $module, $function, true, None)
+        $crate::scenario!(@ $servers, $module, $function, true, false, None)
+    };
+    ($servers:ident, $module:ident :: $function:ident, go) => {
+        $crate::scenario!(@ $servers, $module, $function, false, true, None)
     };
     ($servers:ident, $module:ident :: $function:ident, example $example:literal) => {
-        $crate::scenario!(@ $servers, $module, $function, false, Some($example))
+        $crate::scenario!(@ $servers, $module, $function, false, false, Some($example))
     };
-    (@ $servers:ident, $module:ident, $function:ident, $kubectl:expr, $example:expr) => {
+    (@ $servers:ident, $module:ident, $function:ident, $kubectl:expr, $go:expr, $example:expr) => {
         $crate::trial::Scenario {
             name: concat!(stringify!($module), "::", stringify!($function)),
             servers: $crate::trial::$servers,
             needs_kubectl: $kubectl,
+            needs_go: $go,
             example: $example,
             run: |env| Box::pin($module::$function(env)),
         }
@@ -87,9 +93,8 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
             let scenario = *scenario;
             let kind = *kind;
             let assets = assets.as_ref().ok().cloned();
-            let trial = Trial::test(format!("{kind}::{}", scenario.name), move || {
-                run(scenario, kind, assets.as_ref())
-            });
+            let name = format!("{kind}::{}", scenario.name);
+            let trial = Trial::ignorable_test(name, move || run(scenario, kind, assets.as_ref()));
             // What cannot run is ignored, with the reason beside its name: it
             // neither fails nor counts as passed.
             trials.push(match missing {
@@ -101,13 +106,26 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn run(scenario: Scenario, kind: ServerKind, assets: Option<&Assets>) -> Result<(), Failed> {
+fn run(
+    scenario: Scenario,
+    kind: ServerKind,
+    assets: Option<&Assets>,
+) -> Result<Completion, Failed> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()?;
     // A build takes as long as it takes: it comes before the scenario's time runs.
     let program = program::evenkeel()?;
+    if scenario.needs_go {
+        match program::go_candidate() {
+            Ok(_) => {}
+            Err(Unbuilt::Missing(reason)) => {
+                return Ok(Completion::ignored_with(format!("skipped: {reason}")));
+            }
+            Err(Unbuilt::Broken(reason)) => return Err(reason.into()),
+        }
+    }
     if let Some(example) = scenario.example {
         program::example(example)?;
     }
@@ -125,7 +143,7 @@ fn run(scenario: Scenario, kind: ServerKind, assets: Option<&Assets>) -> Result<
         Ok(()) => {
             // Left-overs in the temporary directory fail nothing.
             let _ = std::fs::remove_dir_all(&folder);
-            Ok(())
+            Ok(Completion::Completed)
         }
         Err(error) => {
             let mut report = format!("{error:#}\n");

@@ -3,9 +3,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use evenkeel_election::{Legacy, Lock, Timing};
 
 use super::{Connection, at_least_one, boolean};
 use crate::duration;
+use crate::error::Failure;
 
 /// `evenkeel controller-manager`: names and defaults are kube-controller-manager's (contract
 /// kcm §3.2).
@@ -82,6 +84,47 @@ pub(crate) struct ElectionArgs {
         value_parser = boolean()
     )]
     pub(crate) leader_elect: bool,
+    #[command(flatten)]
+    pub(crate) timing: TimingArgs,
+    /// Kind of the lock. Kubernetes has dropped all but leases; endpoints, configmaps,
+    /// endpointsleases and configmapsleases are for upgrades from candidates that still use them.
+    #[arg(long, value_name = "KIND", default_value = "leases")]
+    pub(crate) leader_elect_resource_lock: Lock,
+    /// Takes a Lease only when nobody holds this lock of an older release any more.
+    #[arg(long, value_name = "endpoints|configmaps", value_parser = legacy)]
+    pub(crate) leader_elect_after: Option<Legacy>,
+    /// Name of the Lease.
+    #[arg(long, value_name = "NAME", default_value = "kube-controller-manager")]
+    pub(crate) leader_elect_resource_name: String,
+    /// Namespace of the Lease.
+    #[arg(long, value_name = "NAME", default_value = "kube-system")]
+    pub(crate) leader_elect_resource_namespace: String,
+}
+
+impl ElectionArgs {
+    /// The lock, with a warning if it is one that Kubernetes has dropped.
+    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
+        let lock = self.leader_elect_resource_lock;
+        if lock.is_deprecated() {
+            tracing::warn!(
+                lock = %lock,
+                "Kubernetes has dropped this kind of lock: when no candidate uses an older one, go on to {}",
+                next(lock)
+            );
+        }
+        match (lock, self.leader_elect_after) {
+            (lock, None) => Ok(lock),
+            (Lock::Lease, Some(legacy)) => Ok(Lock::LeaseAfter(legacy)),
+            (lock, Some(_)) => Err(Failure::usage(format!(
+                "--leader-elect-after goes with leases, not with {lock}"
+            ))),
+        }
+    }
+}
+
+/// How patient an election is.
+#[derive(Debug, Args)]
+pub(crate) struct TimingArgs {
     /// How long a leader that falls silent keeps the lease. Whole seconds.
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
     pub(crate) leader_elect_lease_duration: Duration,
@@ -91,24 +134,36 @@ pub(crate) struct ElectionArgs {
     /// Between two attempts to take or renew the lease.
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
     pub(crate) leader_elect_retry_period: Duration,
-    /// Kind of the lock; there is one.
-    #[arg(long, value_name = "KIND", default_value = "leases", value_parser = resource_lock)]
-    leader_elect_resource_lock: String,
-    /// Name of the Lease.
-    #[arg(long, value_name = "NAME", default_value = "kube-controller-manager")]
-    pub(crate) leader_elect_resource_name: String,
-    /// Namespace of the Lease.
-    #[arg(long, value_name = "NAME", default_value = "kube-system")]
-    pub(crate) leader_elect_resource_namespace: String,
 }
 
-fn resource_lock(text: &str) -> Result<String, String> {
+impl TimingArgs {
+    /// The three durations, if they are safe together.
+    pub(crate) fn timing(&self) -> Result<Timing, Failure> {
+        let timing = Timing {
+            lease: self.leader_elect_lease_duration,
+            renew_deadline: self.leader_elect_renew_deadline,
+            retry_period: self.leader_elect_retry_period,
+        };
+        match timing.validate() {
+            Ok(()) => Ok(timing),
+            Err(error) => Err(Failure::usage(format!("leader election: {error}"))),
+        }
+    }
+}
+
+/// The next step of the way to leases (contract client-go L24).
+fn next(lock: Lock) -> Lock {
+    match lock {
+        Lock::Legacy(legacy) => Lock::Both(legacy),
+        _ => Lock::Lease,
+    }
+}
+
+fn legacy(text: &str) -> Result<Legacy, String> {
     match text {
-        "leases" => Ok(text.to_owned()),
-        "endpoints" | "configmaps" | "endpointsleases" | "configmapsleases" => Err(format!(
-            "Kubernetes has dropped {text} locks: use leases, after every candidate has moved to them"
-        )),
-        _ => Err("there is one kind of lock: leases".to_owned()),
+        "endpoints" => Ok(Legacy::Endpoints),
+        "configmaps" => Ok(Legacy::ConfigMaps),
+        _ => Err("expected endpoints or configmaps".to_owned()),
     }
 }
 
@@ -160,14 +215,17 @@ mod tests {
         let election = &args.election;
         assert!(election.leader_elect);
         assert_eq!(
-            election.leader_elect_lease_duration,
+            election.timing.leader_elect_lease_duration,
             Duration::from_secs(15)
         );
         assert_eq!(
-            election.leader_elect_renew_deadline,
+            election.timing.leader_elect_renew_deadline,
             Duration::from_secs(10)
         );
-        assert_eq!(election.leader_elect_retry_period, Duration::from_secs(2));
+        assert_eq!(
+            election.timing.leader_elect_retry_period,
+            Duration::from_secs(2)
+        );
         assert_eq!(
             election.leader_elect_resource_name,
             "kube-controller-manager"
@@ -201,7 +259,7 @@ mod tests {
         }
         let args = manager(&["--leader-elect-lease-duration", "1m30s"]).unwrap();
         assert_eq!(
-            args.election.leader_elect_lease_duration,
+            args.election.timing.leader_elect_lease_duration,
             Duration::from_secs(90)
         );
         let args = manager(&[
@@ -226,13 +284,33 @@ mod tests {
     }
 
     #[test]
+    fn client_go_l22_l23_the_locks_of_old_releases_are_taken_by_their_names() {
+        let lock = |flags: &[&str]| manager(flags).unwrap().election.lock();
+        for (name, lock_of) in [
+            ("leases", Lock::Lease),
+            ("endpoints", Lock::Legacy(Legacy::Endpoints)),
+            ("configmaps", Lock::Legacy(Legacy::ConfigMaps)),
+            ("endpointsleases", Lock::Both(Legacy::Endpoints)),
+            ("configmapsleases", Lock::Both(Legacy::ConfigMaps)),
+        ] {
+            let flag = format!("--leader-elect-resource-lock={name}");
+            assert_eq!(lock(&[&flag]).unwrap(), lock_of);
+        }
+        let after = "--leader-elect-after=configmaps";
+        let waits = Lock::LeaseAfter(Legacy::ConfigMaps);
+        assert_eq!(lock(&[after]).unwrap(), waits);
+        let both = "--leader-elect-resource-lock=configmapsleases";
+        assert!(matches!(lock(&[both, after]), Err(Failure::Usage(_))));
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused_with_a_hint() {
         for (flags, words) in [
             (
-                &["--leader-elect-resource-lock=endpoints"][..],
-                "use leases",
+                &["--leader-elect-resource-lock=etcd"][..],
+                "expected leases",
             ),
-            (&["--leader-elect-resource-lock=etcd"], "leases"),
+            (&["--leader-elect-after=leases"], "expected endpoints"),
             (&["--leader-elect-retry-period=2"], "missing unit"),
             (&["--concurrent-gc-syncs=0"], "0"),
             (&["--tls-cert-file=a"], "--tls-private-key-file"),

@@ -8,7 +8,7 @@ use evenkeel::{ManagerError, Registry};
 use evenkeel_apiserver::{Listener, Server};
 use evenkeel_client::Config;
 use evenkeel_controllers::Options;
-use evenkeel_election::{Elector, LeaderWatch, Timing, unique_identity};
+use evenkeel_election::{Elector, LeaderWatch, Lock, Timing, unique_identity};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -66,6 +66,7 @@ impl Plane {
                 name: "kube-controller-manager".to_owned(),
                 identity: identity(name),
                 timing: Timing::default(),
+                lock: Lock::Lease,
             }),
             controllers: Options::default(),
             grace: GRACE,

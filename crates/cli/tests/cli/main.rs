@@ -4,6 +4,8 @@
 
 mod apiserver;
 mod bad_input;
+#[cfg(unix)]
+mod elect;
 mod manager;
 mod process;
 mod up;

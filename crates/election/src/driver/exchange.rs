@@ -1,3 +1,5 @@
+mod legacy;
+
 use evenkeel_client::{
     Api, Client, Error, TransportErrorKind, WatchOptions, WatchStream, WriteOptions,
 };
@@ -6,17 +8,19 @@ use futures_util::future::BoxFuture;
 
 use crate::lease::LEASES;
 use crate::machine::{Candidate, Failure, Operation};
-use crate::{FenceExpired, Lease, MalformedLease};
+use crate::{FenceExpired, Lease, Lock, MalformedLease};
 
-/// One Lease on the server.
+/// One lock on the server: a Lease, a legacy object, or both.
 #[derive(Clone, Debug)]
 pub(super) struct Leases {
     api: Api<DynamicObject>,
+    legacy: Option<Api<DynamicObject>>,
+    lock: Lock,
     name: String,
 }
 
 #[derive(Debug, thiserror::Error)]
-enum LeaseError {
+pub(super) enum LeaseError {
     #[error(transparent)]
     Client(#[from] Error),
     #[error(transparent)]
@@ -24,15 +28,24 @@ enum LeaseError {
 }
 
 impl Leases {
-    pub(super) fn new(client: &Client, candidate: &Candidate) -> Self {
+    pub(super) fn new(client: &Client, candidate: &Candidate, lock: Lock) -> Self {
+        let namespace = Some(&*candidate.namespace);
+        let legacy = lock.legacy();
         Self {
-            api: client.dynamic(LEASES, Some(&candidate.namespace)),
+            api: client.dynamic(LEASES, namespace),
+            legacy: legacy.map(|legacy| client.dynamic(legacy.resource(), namespace)),
+            lock,
             name: candidate.name.clone(),
         }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether a watch of the Lease shows the whole state of the lock.
+    pub(super) fn can_watch(&self) -> bool {
+        matches!(self.lock, Lock::Lease | Lock::LeaseAfter(_))
     }
 
     pub(super) fn carry_out(
@@ -51,6 +64,17 @@ impl Leases {
     }
 
     async fn request(&self, operation: Operation) -> Result<Lease, LeaseError> {
+        match (self.lock, &self.legacy) {
+            (Lock::LeaseAfter(_), Some(legacy)) if operation == Operation::Get => {
+                self.get_after(legacy).await
+            }
+            (Lock::Legacy(_), Some(legacy)) => self.request_legacy(legacy, operation).await,
+            (Lock::Both(_), Some(legacy)) => self.request_both(legacy, operation).await,
+            _ => self.request_lease(operation).await,
+        }
+    }
+
+    pub(super) async fn request_lease(&self, operation: Operation) -> Result<Lease, LeaseError> {
         let options = WriteOptions::default();
         let object = match operation {
             Operation::Get => self.api.get(&self.name).await?,

@@ -28,6 +28,8 @@ pub(super) struct LeaseWatch {
 }
 
 enum State {
+    /// There is nothing to watch that shows the whole lock.
+    Off,
     Closed {
         until: Instant,
     },
@@ -42,7 +44,11 @@ impl LeaseWatch {
     pub(super) fn new(leases: Leases, timing: &Timing, rng: Rng) -> Self {
         let longest = (timing.retry_period * 8).max(timing.lease);
         Self {
-            state: State::Opening(leases.watch()),
+            state: if leases.can_watch() {
+                State::Opening(leases.watch())
+            } else {
+                State::Off
+            },
             leases,
             backoff: Backoff::new(timing.retry_period, longest).jitter(0.5),
             spacing: timing.retry_period,
@@ -51,6 +57,9 @@ impl LeaseWatch {
     }
 
     pub(super) fn restart(&mut self) {
+        if !self.leases.can_watch() {
+            return;
+        }
         self.state = State::Opening(self.leases.watch());
     }
 
@@ -58,6 +67,7 @@ impl LeaseWatch {
     pub(super) async fn next(&mut self) -> Input {
         loop {
             match &mut self.state {
+                State::Off => std::future::pending().await,
                 State::Closed { until } => {
                     sleep_until(*until).await;
                     self.state = State::Opening(self.leases.watch());

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use super::{Elector, Settings};
 use crate::announcement::{Announcement, Announcer};
 use crate::machine::Candidate;
-use crate::metrics::Meters;
+use crate::metrics::{self, Meters};
 use crate::status::Status;
-use crate::{Clock, FenceCell, InvalidTiming, Timing, unique_identity};
+use crate::{Clock, FenceCell, InvalidTiming, Lock, Timing, unique_identity};
 
 /// More than an election ever sends, so that it never waits for a limit.
 const REQUESTS_PER_SECOND: f64 = 50.0;
@@ -30,6 +30,8 @@ pub struct ElectorBuilder {
     timing: Timing,
     margin: Option<Duration>,
     labels: BTreeMap<String, String>,
+    lock: Lock,
+    coordinated: bool,
     metrics: Metrics,
     fence: FenceCell,
     clock: Clock,
@@ -48,6 +50,9 @@ pub enum BuildError {
     /// The identity is empty: the Lease would look free.
     #[error("the candidate's identity is empty")]
     NoIdentity,
+    /// The control plane assigns Leases, not legacy locks.
+    #[error("a coordinated election has no {0} lock")]
+    NotCoordinated(Lock),
     /// The durations would not be safe.
     #[error(transparent)]
     Timing(#[from] InvalidTiming),
@@ -63,6 +68,8 @@ impl ElectorBuilder {
             timing: Timing::default(),
             margin: None,
             labels: BTreeMap::new(),
+            lock: Lock::Lease,
+            coordinated: false,
             metrics: Metrics::none(),
             fence: FenceCell::new(),
             clock: Clock::boot(),
@@ -105,6 +112,22 @@ impl ElectorBuilder {
     /// A label to keep on the Lease; others are left alone (client-go L19).
     pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.labels.insert(key.into(), value.into());
+        self
+    }
+
+    /// What to compete for. Default: a Lease. The others are for upgrades from old releases.
+    pub fn lock(mut self, lock: Lock) -> Self {
+        self.lock = lock;
+        self
+    }
+
+    /// Leaves it to the control plane who leads (client-go L21): this candidate waits until it
+    /// is named the holder, and ends its term when another is preferred.
+    ///
+    /// The control plane chooses among the `LeaseCandidate` objects of the Lease: run a
+    /// [`LeaseCandidate`](crate::LeaseCandidate) beside the election.
+    pub fn coordinated(mut self) -> Self {
+        self.coordinated = true;
         self
     }
 
@@ -159,6 +182,9 @@ impl ElectorBuilder {
         if identity.is_empty() {
             return Err(BuildError::NoIdentity);
         }
+        if self.coordinated && self.lock != Lock::Lease {
+            return Err(BuildError::NotCoordinated(self.lock));
+        }
         self.timing.validate()?;
         let limit = self.timing.lease - self.timing.renew_deadline;
         let margin = self.margin.unwrap_or_else(|| self.timing.default_margin());
@@ -166,29 +192,31 @@ impl ElectorBuilder {
             return Err(InvalidTiming::MarginTooLong { margin, limit }.into());
         }
         let agent = format!("{}/leader-election", self.client.options().user_agent);
-        Ok(Elector {
-            settings: Arc::new(Settings {
-                client: self
-                    .client
-                    .with_user_agent(agent)
-                    .with_rate_limit(REQUESTS_PER_SECOND, BURST),
-                meters: Meters::new(&self.metrics, &self.name),
-                candidate: Candidate {
-                    namespace: self.namespace,
-                    name: self.name,
-                    identity: identity.into(),
-                    timing: self.timing,
-                    margin,
-                    labels: self.labels,
-                },
-                clock: self.clock,
-                fence: self.fence,
-                status: Status::new(),
-                announcer: self.announcer,
-                join_timeout: self.join_timeout.unwrap_or(self.timing.renew_deadline),
-                rng: Mutex::new(self.rng),
-                campaigning: AtomicBool::new(false),
-            }),
-        })
+        let settings = Arc::new(Settings {
+            client: self
+                .client
+                .with_user_agent(agent)
+                .with_rate_limit(REQUESTS_PER_SECOND, BURST),
+            meters: Meters::new(&self.metrics, &self.name),
+            candidate: Candidate {
+                namespace: self.namespace,
+                name: self.name,
+                identity: identity.into(),
+                timing: self.timing,
+                margin,
+                labels: self.labels,
+                coordinated: self.coordinated,
+            },
+            lock: self.lock,
+            clock: self.clock,
+            fence: self.fence,
+            status: Status::new(),
+            announcer: self.announcer,
+            join_timeout: self.join_timeout.unwrap_or(self.timing.renew_deadline),
+            rng: Mutex::new(self.rng),
+            campaigning: AtomicBool::new(false),
+        });
+        metrics::since_renewal(&self.metrics, &settings);
+        Ok(Elector { settings })
     }
 }

@@ -2,6 +2,7 @@
 
 mod ending;
 mod fencing;
+mod migrating;
 mod network;
 mod reporting;
 mod taking;
@@ -73,6 +74,16 @@ impl World {
             .as_str()
             .unwrap()
             .to_owned()
+    }
+
+    /// A Lease that somebody made.
+    async fn lease_of(&self, holder: &str, seconds: i32, transitions: i32) {
+        let lease = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "demo"}, "spec": {"holderIdentity": holder,
+            "leaseDurationSeconds": seconds, "leaseTransitions": transitions}});
+        let lease = serde_json::from_value(lease).unwrap();
+        let options = evenkeel_client::WriteOptions::default();
+        self.leases().create(&lease, &options).await.unwrap();
     }
 
     /// Somebody writes the Lease past the rules.

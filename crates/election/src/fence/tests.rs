@@ -95,6 +95,19 @@ fn a_sealed_fence_stays_closed() {
 }
 
 #[test]
+fn the_horizon_is_known_after_the_term_has_ended() {
+    let hand = Hand::default();
+    let fence = Fence::until(after(10), hand.clock());
+    fence.extend(after(12));
+    hand.advance(3 * SECOND);
+    fence.seal();
+    assert!(fence.check().is_err());
+    assert_eq!(fence.horizon(), 9 * SECOND);
+    hand.advance(20 * SECOND);
+    assert_eq!(fence.horizon(), Duration::ZERO);
+}
+
+#[test]
 fn a_cell_follows_the_terms() {
     let hand = Hand::default();
     let cell = FenceCell::new();

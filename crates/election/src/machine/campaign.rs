@@ -5,6 +5,7 @@ use evenkeel_pace::Moment;
 use super::observation::Age;
 use super::{Action, Failure, Machine, Now, Pending, Role, Step};
 use crate::Lease;
+use crate::lease::Beside;
 use crate::timing::JITTER_FACTOR;
 
 /// What a candidate knows that does not lead.
@@ -15,6 +16,8 @@ pub(super) struct Campaign {
     /// Whether the last news was that somebody holds the Lease. While a watch is open, there
     /// is nothing to do then until that holder's time is up.
     pub(super) knows_holder: bool,
+    /// Whether the Lease was read once: a watch does not show what another lock says.
+    pub(super) has_read: bool,
     /// How long after that time to try, so that candidates do not all come at once.
     pub(super) spread: Duration,
     /// Whether a write of mine may have happened, or still happen, without my knowing.
@@ -26,6 +29,7 @@ impl Campaign {
         Self {
             retry_at: now,
             knows_holder: false,
+            has_read: false,
             spread: Duration::ZERO,
             may_hold: false,
         }
@@ -36,8 +40,10 @@ impl Machine {
     /// With a watch: when the holder's time is up. Without: after the retry delay.
     pub(super) fn next_attempt_at(&self, campaign: &Campaign) -> Moment {
         match &self.observed {
-            Some(observed) if self.watching && campaign.knows_holder => {
-                observed.expires_at(self.me.timing.lease) + campaign.spread
+            Some(observed) if self.watching && campaign.knows_holder && campaign.has_read => {
+                let expires = observed.expires_at(self.me.timing.lease);
+                let elsewhere = self.held_elsewhere_until().unwrap_or(expires);
+                expires.max(elsewhere) + campaign.spread
             }
             _ => campaign.retry_at,
         }
@@ -68,6 +74,8 @@ impl Machine {
             (Step::Read, Err(Failure::NotFound)) => {
                 if self.is_held_by_other(pending.attempt) {
                     self.wait_for_holder(now);
+                } else if self.me.coordinated {
+                    self.attempt_failed(now);
                 } else {
                     self.create(now, pending.attempt);
                 }
@@ -85,6 +93,12 @@ impl Machine {
     }
 
     fn take_reading(&mut self, now: Now, pending: &Pending, lease: Lease) {
+        if let Role::Campaigning(campaign) = &mut self.role {
+            campaign.has_read = true;
+        }
+        if let Beside::Legacy(record) = lease.beside() {
+            self.observe_elsewhere(now, record);
+        }
         let age = self.age(&lease);
         let news_since = self
             .observed
@@ -107,11 +121,28 @@ impl Machine {
     }
 
     fn decide(&mut self, now: Now, attempt: Moment) {
-        if self.is_held_by_other(attempt) {
-            self.wait_for_holder(now);
+        let is_held = self.is_held_by_other(attempt);
+        if is_held || self.is_held_elsewhere(attempt) {
+            self.wait(now, is_held);
+        } else if self.me.coordinated && !self.is_assigned(attempt) {
+            self.attempt_failed(now);
         } else if let Some(base) = self.observed.as_ref().map(|seen| seen.lease.clone()) {
-            self.claim(now, attempt, Step::Write, &base);
+            match base.resource_version() {
+                Some(_) => self.claim(now, attempt, Step::Write, &base),
+                None => self.create(now, attempt),
+            }
         }
+    }
+
+    /// Whether the control plane has made me the holder, not long ago, and wants no other
+    /// (client-go L21).
+    fn is_assigned(&self, at: Moment) -> bool {
+        self.observed.as_ref().is_some_and(|observed| {
+            let record = &observed.lease.record;
+            self.is_me(record)
+                && record.preferred_holder().is_none()
+                && observed.expires_at(self.me.timing.lease) > at
+        })
     }
 
     fn wait_for_holder(&mut self, now: Now) {

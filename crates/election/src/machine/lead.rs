@@ -72,6 +72,8 @@ impl Machine {
             .observed
             .as_ref()
             .filter(|observed| !observed.deleted && self.is_me(&observed.lease.record))
+            // Only a reading shows that another is preferred.
+            .filter(|_| !self.me.coordinated)
             .map(|observed| observed.lease.clone());
         match cached {
             Some(base) => self.claim(now, now.moment, Step::FastWrite, &base),
@@ -96,8 +98,13 @@ impl Machine {
                 self.actions.push_back(Action::SlowPath);
                 self.read(now, pending.attempt);
             }
-            (Step::Read, Ok(lease)) => self.renew_over(now, pending.attempt, lease),
-            (Step::Read, Err(Failure::NotFound)) => self.create(now, pending.attempt),
+            (Step::Read, Ok(lease)) if lease.resource_version().is_some() => {
+                self.renew_over(now, pending.attempt, lease);
+            }
+            (Step::Read, Ok(_) | Err(Failure::NotFound)) if !self.me.coordinated => {
+                self.create(now, pending.attempt);
+            }
+            (Step::Read, Ok(_)) => self.renewal_failed(now, pending.attempt),
             (Step::Read | Step::Write | Step::Release, Err(_)) => {
                 self.renewal_failed(now, pending.attempt);
             }
@@ -112,8 +119,14 @@ impl Machine {
         let untouched = self.is_me(&lease.record)
             // Somebody blanked it. Each acquisition counts the transitions up, so as long as
             // they are mine nobody has taken it since.
-            || (lease.record.holder.is_empty() && lease.record.transitions == term.transitions);
-        if untouched {
+            || (lease.record.holder.is_empty()
+                && lease.record.transitions == term.transitions
+                && !self.me.coordinated);
+        let preferred = self.preferred_over_me(&lease.record);
+        if untouched && preferred.is_some() {
+            self.observe(now, lease);
+            self.end_of_term(preferred);
+        } else if untouched {
             self.claim(now, attempt, Step::Write, &lease);
             self.observe(now, lease);
         } else {

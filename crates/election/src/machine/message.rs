@@ -61,6 +61,9 @@ pub enum Action {
     SlowPath,
     /// The Lease names another holder than was reported before; `None` for nobody.
     LeaderChanged(Option<Arc<str>>),
+    /// The Lease could be taken, if it were not for the lock of an older release: this is who
+    /// holds that (client-go L24).
+    HeldElsewhere(Arc<str>),
     /// Leadership has ended. The Lease may still say me: hand in [`Input::Resign`] when the
     /// work is joined.
     Lost(LossCause),
@@ -121,6 +124,11 @@ pub enum LossCause {
         /// Who holds it now, if anyone.
         by: Option<Arc<str>>,
     },
+    /// The control plane wants another candidate to lead (client-go L21).
+    EndOfTerm {
+        /// Which one.
+        preferred: Arc<str>,
+    },
     /// The election's task is gone: the runtime is shutting down.
     Abandoned,
 }
@@ -137,7 +145,21 @@ impl fmt::Display for LossCause {
             Self::Superseded { by: None } => {
                 f.write_str("another candidate held the lease since the last renewal")
             }
+            Self::EndOfTerm { preferred } => write!(f, "{preferred} is preferred as the leader"),
             Self::Abandoned => f.write_str("the election was stopped"),
+        }
+    }
+}
+
+impl LossCause {
+    /// One word, for a metric's label.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::NotRenewed { .. } => "not_renewed",
+            Self::Superseded { .. } => "superseded",
+            Self::EndOfTerm { .. } => "end_of_term",
+            Self::Abandoned => "abandoned",
         }
     }
 }

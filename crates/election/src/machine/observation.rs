@@ -28,6 +28,15 @@ impl Observed {
     }
 }
 
+/// What another lock says that must be free as well, judged in the same way.
+#[derive(Debug)]
+pub(super) struct Elsewhere {
+    record: LeaseRecord,
+    since: Moment,
+    /// Whether it was said that it is waited for.
+    said: bool,
+}
+
 /// How a state of the Lease relates to the one seen before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Age {
@@ -61,7 +70,7 @@ impl Machine {
         let unchanged = self
             .observed
             .as_ref()
-            .filter(|observed| observed.lease.record == lease.record);
+            .filter(|observed| observed.lease.says_the_same(&lease));
         let since = unchanged.map_or(now.moment, |observed| observed.since);
         self.report(&lease.record.holder);
         self.observed = Some(Observed {
@@ -69,6 +78,16 @@ impl Machine {
             since,
             deleted: false,
         });
+    }
+
+    pub(super) fn observe_elsewhere(&mut self, now: Now, record: &LeaseRecord) {
+        if self.elsewhere.as_ref().map(|elsewhere| &elsewhere.record) != Some(record) {
+            self.elsewhere = Some(Elsewhere {
+                record: record.clone(),
+                since: now.moment,
+                said: false,
+            });
+        }
     }
 
     fn report(&mut self, holder: &str) {
@@ -84,6 +103,24 @@ impl Machine {
         self.observed.as_ref().is_some_and(|observed| {
             self.is_other(&observed.lease.record) && observed.expires_at(self.me.timing.lease) > at
         })
+    }
+
+    /// Until when another lock keeps this one from being taken.
+    pub(super) fn held_elsewhere_until(&self) -> Option<Moment> {
+        let elsewhere = self.elsewhere.as_ref();
+        let held = elsewhere.filter(|elsewhere| self.is_other(&elsewhere.record))?;
+        Some(held.since + held.record.duration_or(self.me.timing.lease))
+    }
+
+    /// Whether another lock is held at `at`; says so once.
+    pub(super) fn is_held_elsewhere(&mut self, at: Moment) -> bool {
+        let is_held = self.held_elsewhere_until().is_some_and(|until| until > at);
+        if let Some(elsewhere) = self.elsewhere.as_mut().filter(|e| is_held && !e.said) {
+            elsewhere.said = true;
+            let holder = Arc::from(elsewhere.record.holder.as_str());
+            self.actions.push_back(Action::HeldElsewhere(holder));
+        }
+        is_held
     }
 
     pub(super) fn is_other(&self, record: &LeaseRecord) -> bool {
@@ -107,6 +144,7 @@ impl Machine {
         let record = &observed.lease.record;
         let is_free = record.holder.is_empty();
         let is_other = self.is_other(record);
+        let preferred = self.preferred_over_me(record);
         match &mut self.role {
             Role::Campaigning(campaign) => {
                 campaign.knows_holder = is_other;
@@ -115,6 +153,7 @@ impl Machine {
                 }
             }
             Role::Leading(_) if is_other => self.superseded(),
+            Role::Leading(_) if preferred.is_some() => self.end_of_term(preferred),
             Role::Leading(_) if is_free => self.look(now),
             Role::Leading(_) | Role::Lost | Role::Resigning(_) | Role::Finished => {}
         }
@@ -154,6 +193,18 @@ impl Machine {
                 self.read(now, now.moment);
             }
             Role::Lost | Role::Resigning(_) | Role::Finished => {}
+        }
+    }
+
+    /// Whom a coordinated candidate must make way for (client-go L21).
+    pub(super) fn preferred_over_me(&self, record: &LeaseRecord) -> Option<Arc<str>> {
+        let preferred = record.preferred_holder()?;
+        self.me.coordinated.then(|| Arc::from(preferred))
+    }
+
+    pub(super) fn end_of_term(&mut self, preferred: Option<Arc<str>>) {
+        if let Some(preferred) = preferred {
+            self.lose(LossCause::EndOfTerm { preferred });
         }
     }
 

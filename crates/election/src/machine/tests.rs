@@ -1,6 +1,7 @@
 //! The machine alone, against a Lease in memory and a clock that is set by hand.
 
 mod campaigning;
+mod coordinated;
 mod leading;
 mod releasing;
 mod table;

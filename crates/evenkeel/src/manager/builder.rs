@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use evenkeel_client::Client;
 use evenkeel_election::{
-    Announcement, BuildError, Clock, Elector, FenceCell, FencedTransport, Timing,
+    Announcement, BuildError, Clock, Elector, FenceCell, FencedTransport, Lock, Timing,
 };
 use evenkeel_store::Informers;
 
@@ -34,6 +34,8 @@ pub struct Election {
     pub identity: Option<String>,
     /// Lease duration, renew deadline and retry period.
     pub timing: Timing,
+    /// A Lease; the others are for upgrades from old releases.
+    pub lock: Lock,
     /// The client for the Lease alone, so that renewals compete with nothing; `None` takes the Manager's.
     pub client: Option<Client>,
     /// The clock that the fence is measured on; `None` takes the one since boot, which runs
@@ -51,6 +53,7 @@ impl Election {
             name: name.into(),
             identity: None,
             timing: Timing::default(),
+            lock: Lock::Lease,
             client: None,
             clock: None,
             announce: None,
@@ -137,6 +140,7 @@ impl Builder {
                 let mut builder = Elector::builder(lease)
                     .lease(election.namespace, election.name)
                     .timing(election.timing)
+                    .lock(election.lock)
                     .metrics(metrics.clone())
                     .fence(cell.clone());
                 if let Some(identity) = election.identity {

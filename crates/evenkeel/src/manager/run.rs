@@ -64,7 +64,9 @@ impl Manager {
             return self.run_term(stop, None).await;
         };
         while !stop.is_cancelled() {
+            let (namespace, name) = elector.lease();
             tracing::info!(
+                lease = %format_args!("{namespace}/{name}"),
                 identity = elector.identity(),
                 "Attempting to acquire leader lease"
             );

@@ -5,13 +5,13 @@ const LONGEST: usize = 253;
 
 /// Makes names of events: the object's, a dot, and the time in 16 hexadecimal digits.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     last: u64,
 }
 
 impl Names {
     /// No two names of one correlator are alike, even if the clock stands still.
-    pub(super) fn next(&mut self, object: &str, now: Timestamp) -> String {
+    pub(crate) fn next(&mut self, object: &str, now: Timestamp) -> String {
         let nanos = u64::try_from(now.as_microsecond()).unwrap_or_default() * 1_000;
         self.last = nanos.max(self.last + 1);
         let digits = format!("{:016x}", self.last);

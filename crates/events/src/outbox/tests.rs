@@ -5,7 +5,7 @@ fn at(seconds: u64) -> Moment {
 }
 
 fn tries(outcome: Outcome, closing: bool) -> (u32, u64) {
-    let mut outbox = Outbox::new();
+    let mut outbox = Outbox::new(Spread::First);
     let mut rng = Rng::seeded(1);
     if closing {
         outbox.close();
@@ -39,7 +39,7 @@ fn ts81_e5_what_was_refused_is_tried_once_and_so_is_everything_at_the_end() {
 
 #[test]
 fn a_newer_write_takes_the_place_of_the_older_one() {
-    let mut outbox = Outbox::new();
+    let mut outbox = Outbox::new(Spread::First);
     let mut rng = Rng::seeded(1);
     outbox.put("a", 1);
     outbox.put("b", 1);
@@ -64,7 +64,7 @@ fn a_newer_write_takes_the_place_of_the_older_one() {
 
 #[test]
 fn b30_a_stalled_server_costs_one_entry_a_key() {
-    let mut outbox = Outbox::new();
+    let mut outbox = Outbox::new(Spread::First);
     let mut rng = Rng::seeded(1);
     for write in 0..100_000 {
         outbox.put(write % 7, write);

@@ -181,7 +181,7 @@ async fn e5_at_the_end_what_fails_is_tried_once_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn b30_a_stalled_server_drops_events_in_bounds_and_counts_them() {
+async fn e1_b30_a_stalled_server_drops_events_in_bounds_and_counts_them() {
     let server = Server::new();
     let (_client, recorder) = recorder(&server);
     server

@@ -6,7 +6,7 @@ use crate::event::Event;
 
 /// What came of one try to write an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sent {
+pub(crate) enum Sent {
     Written,
     /// There is no use in trying again.
     Refused,
@@ -18,6 +18,7 @@ pub(super) enum Sent {
 /// (client-go E4).
 pub(super) async fn write(client: &Client, event: &Event) -> Sent {
     let api = client.namespaced::<Event>(event.namespace());
+    let about = (event.namespace(), &*event.metadata.name, &*event.reason);
     if event.count > 1 {
         let patch = Patch::strategic(&json!({
             "count": event.count,
@@ -27,13 +28,14 @@ pub(super) async fn write(client: &Client, event: &Event) -> Sent {
         let name = &event.metadata.name;
         match api.patch(name, &patch, &PatchOptions::default()).await {
             Err(error) if error.is_not_found() => {}
-            result => return judge(result, event),
+            result => return judge(result, about),
         }
     }
-    judge(api.create(event, &WriteOptions::default()).await, event)
+    judge(api.create(event, &WriteOptions::default()).await, about)
 }
 
-fn judge(result: Result<Event, Error>, event: &Event) -> Sent {
+/// What an answer means; `about` is the event's namespace, name and reason.
+pub(crate) fn judge<E>(result: Result<E, Error>, about: (&str, &str, &str)) -> Sent {
     let Err(error) = result else {
         return Sent::Written;
     };
@@ -42,7 +44,7 @@ fn judge(result: Result<Event, Error>, event: &Event) -> Sent {
     if matches!(error, Error::Decode(_)) || error.is_already_exists() {
         return Sent::Written;
     }
-    let (namespace, name, reason) = (event.namespace(), &event.metadata.name, &event.reason);
+    let (namespace, name, reason) = about;
     if error.status().is_some_and(is_namespace_terminating) {
         tracing::debug!(namespace, name, reason, %error, "event not written");
     } else {

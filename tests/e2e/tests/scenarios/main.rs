@@ -7,6 +7,7 @@ mod cascade;
 mod catch_up;
 mod custom_loop;
 mod guestbook;
+mod interop;
 mod leadership;
 mod namespaces;
 mod rollout;
@@ -42,6 +43,11 @@ fn main() -> ExitCode {
         scenario!(
             REAL,
             leadership::a_frozen_leader_writes_nothing_when_it_wakes
+        ),
+        scenario!(
+            REAL,
+            interop::client_go_l3_l7_l13_both_makers_compete_for_one_lease,
+            go
         ),
         scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
         scenario!(REAL, catch_up::a_restarted_server_loses_nothing),

@@ -10,6 +10,35 @@ async fn the_lead_is_given_up_when_the_work_ends_on_its_own() {
     assert_eq!(world.holder().await, "");
 }
 
+#[tokio::test(start_paused = true)]
+async fn run_or_die_returns_what_the_work_did_or_that_the_lead_was_lost() {
+    let world = World::new();
+    let elector = world.elector("A");
+    let never = std::future::pending;
+    let done = elector.run_or_die(never(), async |_| 7).await;
+    assert_eq!(done, Ok(Some(7)));
+
+    let until_told = async |term: Term| term.stop().cancelled().await;
+    let done = elector.run_or_die(sleep(9 * SECOND), until_told).await;
+    assert_eq!(done, Ok(Some(())));
+    assert_eq!(world.holder().await, "");
+
+    let _leader = world.lead("B").await;
+    let done = elector.run_or_die(sleep(9 * SECOND), until_told).await;
+    assert_eq!(done, Ok(None), "it never led");
+
+    let world = World::new();
+    let elector = world.elector("A");
+    let overthrown = async |term: Term| {
+        world.usurp("rival").await;
+        term.stop().cancelled().await;
+    };
+    let lost = elector.run_or_die(never(), overthrown).await;
+    let by = Some("rival".into());
+    let cause = LossCause::Superseded { by };
+    assert_eq!(lost, Err(crate::LostLead { cause }));
+}
+
 /// A hung API server: the work is stopped within 12 s of the last good renewal, 3 s before
 /// any rival may begin.
 #[tokio::test(start_paused = true)]

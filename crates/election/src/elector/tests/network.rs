@@ -11,8 +11,14 @@ use parking_lot::Mutex;
 #[derive(Clone)]
 pub(super) struct Counting {
     inner: ServiceTransport,
-    /// Verb, query and user agent of each request.
-    seen: Arc<Mutex<Vec<(Method, String, String)>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+struct Seen {
+    method: Method,
+    path: String,
+    query: String,
+    agent: String,
 }
 
 impl Counting {
@@ -32,13 +38,22 @@ impl Counting {
         let seen = self.seen.lock();
         let plain = seen
             .iter()
-            .filter(|(_, query, _)| !query.contains("watch=true"));
-        plain.map(|(method, ..)| method.clone()).collect()
+            .filter(|request| !request.query.contains("watch=true"));
+        plain.map(|request| request.method.clone()).collect()
+    }
+
+    /// Paths of requests other than watches, in order.
+    pub(super) fn paths(&self) -> Vec<String> {
+        let seen = self.seen.lock();
+        let plain = seen
+            .iter()
+            .filter(|request| !request.query.contains("watch=true"));
+        plain.map(|request| request.path.clone()).collect()
     }
 
     pub(super) fn watches(&self) -> Vec<String> {
         let seen = self.seen.lock();
-        let queries = seen.iter().map(|(_, query, _)| query.clone());
+        let queries = seen.iter().map(|request| request.query.clone());
         queries
             .filter(|query| query.contains("watch=true"))
             .collect()
@@ -48,7 +63,7 @@ impl Counting {
         self.seen
             .lock()
             .iter()
-            .map(|(.., agent)| agent.clone())
+            .map(|request| request.agent.clone())
             .collect()
     }
 }
@@ -62,9 +77,12 @@ impl Transport for Counting {
         let agent = request.headers().get(header::USER_AGENT);
         let agent = agent.map_or("", |agent| agent.to_str().unwrap()).to_owned();
         let query = request.uri().query().unwrap_or_default().to_owned();
-        self.seen
-            .lock()
-            .push((request.method().clone(), query, agent));
+        self.seen.lock().push(Seen {
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            query,
+            agent,
+        });
         self.inner.send(lane, request)
     }
 }

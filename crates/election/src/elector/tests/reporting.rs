@@ -32,6 +32,67 @@ async fn m4_the_status_follows_the_term_and_slow_paths_are_counted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn m4_the_age_of_the_renewal_the_transitions_and_the_reasons_of_losses_are_shown() {
+    let world = World::new();
+    let sink = MemorySink::new();
+    let builder = world.builder("A").metrics(Metrics::new(sink.clone()));
+    let elector = builder.build().unwrap();
+    let age = || sink.value("evenkeel_leader_election_seconds_since_renewal", &["demo"]);
+    let losses = |reason| sink.value("evenkeel_leader_election_losses_total", &["demo", reason]);
+    assert_eq!((age(), elector.since_renewal()), (Some(0.0), None));
+    let never = CancellationToken::new();
+    let leader = elector.campaign(&never).await.unwrap();
+    world.hang();
+    sleep(7 * SECOND).await;
+    assert!(
+        age().is_some_and(|age| age > 6.9 && age < 7.1),
+        "{:?}",
+        age()
+    );
+    leader.lost().await;
+    assert_eq!(losses("not_renewed"), Some(1.0));
+    assert_eq!((losses("superseded"), age()), (None, Some(0.0)));
+    let cause = elector.last_loss();
+    assert!(
+        matches!(cause, Some(LossCause::NotRenewed { .. })),
+        "{cause:?}"
+    );
+    world.server.faults().clear();
+    leader.release().await;
+
+    let leader = elector.campaign(&never).await.unwrap();
+    world.usurp("rival").await;
+    leader.lost().await;
+    assert_eq!(losses("superseded"), Some(1.0));
+    let transitions = sink.value("evenkeel_leader_election_transitions", &["demo"]);
+    assert_eq!(transitions, Some(7.0), "as the Lease itself counts");
+    let given_up = elector.last_loss();
+    leader.release().await;
+    assert_eq!(elector.last_loss(), given_up, "to give up is not to lose");
+}
+
+/// Whoever is asked what came of it must decide whether to campaign again.
+#[tokio::test(start_paused = true)]
+async fn l11_a_lost_lead_is_not_campaigned_for_again_by_itself() {
+    let world = World::new();
+    let (cancel, work) = (CancellationToken::new(), Work::default());
+    let elector = world.elector("A");
+    let running = run(&elector, &cancel, &work);
+    until(|| work.is_running()).await;
+    world.usurp("rival").await;
+    assert!(matches!(running.await.unwrap(), Ended::Lost { .. }));
+    world.network.clear();
+    sleep(120 * SECOND).await;
+    assert!(world.network.verbs().is_empty(), "it sends nothing more");
+    assert_eq!(work.times_started(), 1);
+    let again = run(&elector, &cancel, &work);
+    until(|| work.is_running()).await;
+    assert_eq!(work.times_started(), 2);
+    cancel.cancel();
+    assert_eq!(again.await.unwrap(), Ended::Released);
+}
+
+#[tokio::test(start_paused = true)]
 async fn l9_l10_ts76_becoming_and_stopping_are_announced_in_order() {
     let world = World::new();
     let messages = Arc::new(Mutex::new(Vec::new()));

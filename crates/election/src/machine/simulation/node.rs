@@ -24,6 +24,8 @@ pub(super) struct Node {
     pub(super) fence: Option<Fence>,
     /// Whether it believes to lead: the machine has said nothing else yet.
     pub(super) believes: bool,
+    /// Whether its work is about to write.
+    pub(super) works: bool,
     /// Until when the whole process stands still.
     pub(super) stopped_until: u64,
     /// Counts the watches that it opened; events of earlier ones are dropped.
@@ -49,6 +51,7 @@ impl Node {
             hand: Arc::default(),
             fence: None,
             believes: false,
+            works: false,
             stopped_until: 0,
             watch: 0,
             watching: false,

@@ -1,10 +1,9 @@
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use evenkeel_pace::Rng;
 
+use super::agenda::Agenda;
 use super::node::Node;
 use super::server::Server;
 use crate::machine::{Action, Failure, Input, Operation, Request, RequestId};
@@ -106,6 +105,11 @@ enum Event {
         length: u64,
     },
     Touch,
+    /// A write of a leader's work reaches the server; it was based on this state of its object.
+    Landing {
+        writer: String,
+        base: u64,
+    },
 }
 
 /// All of it, and the queue of what happens when.
@@ -113,51 +117,78 @@ pub(super) struct World {
     schedule: Schedule,
     rng: Rng,
     now: u64,
-    next: u64,
-    queue: BinaryHeap<Reverse<(u64, u64)>>,
-    events: BTreeMap<u64, Event>,
+    agenda: Agenda<Event>,
     nodes: Vec<Node>,
     server: Server,
     outage_until: u64,
     loss: f64,
-    writes: u64,
-    late_writes: u64,
+    /// The state of the object that leaders' work writes.
+    object: u64,
+    tally: Tally,
+    last_writes: u64,
     violation: Option<String>,
-    log: String,
+    log: Option<String>,
+}
+
+/// What came of the leaders' writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub(super) schedules: u64,
+    pub(super) terms: u64,
+    /// Started, each in its holder's term.
+    pub(super) writes: u64,
+    /// Arrived in somebody else's term all the same.
+    pub(super) late: u64,
+    /// Of those, turned away since their object had changed.
+    pub(super) caught: u64,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, other: Self) {
+        self.schedules += other.schedules;
+        self.terms += other.terms;
+        self.writes += other.writes;
+        self.late += other.late;
+        self.caught += other.caught;
+    }
 }
 
 impl World {
     pub(super) fn new(schedule: Schedule, seed: u64) -> Self {
         let mut rng = Rng::seeded(seed);
-        let count = 2 + rng.below(4) as usize;
+        let count = 2 + rng.below(6) as usize;
         let nodes = (0..count)
             .map(|index| Node::new(index, schedule, &mut rng))
             .collect();
         let mut world = Self {
             schedule,
             now: 0,
-            next: 0,
-            queue: BinaryHeap::new(),
-            events: BTreeMap::new(),
+            agenda: Agenda::default(),
             nodes,
             server: Server::default(),
             outage_until: 0,
             loss: [0.0, 0.02, 0.3][rng.below(3) as usize],
             rng,
-            writes: 0,
-            late_writes: 0,
+            object: 0,
+            tally: Tally::default(),
+            last_writes: 0,
             violation: None,
-            log: String::new(),
+            log: None,
         };
         world.draw_faults();
         world
+    }
+
+    /// Writes down what the machines say.
+    pub(super) fn logged(mut self) -> Self {
+        self.log = Some(String::new());
+        self
     }
 
     fn draw_faults(&mut self) {
         for node in 0..self.nodes.len() {
             let at = self.rng.below(2 * SECOND);
             self.at(at, Event::Campaign { node, life: 1 });
-            self.at(at, Event::Write { node });
         }
         for _ in 0..4 + self.rng.below(8) {
             let node = self.rng.below(self.nodes.len() as u64) as usize;
@@ -175,21 +206,17 @@ impl World {
     }
 
     pub(super) fn run(&mut self) {
-        while let Some(Reverse((at, sequence))) = self.queue.pop() {
+        while let Some((at, event)) = self.agenda.next() {
             if at > END || self.violation.is_some() {
                 return;
             }
             self.now = at;
-            if let Some(event) = self.events.remove(&sequence) {
-                self.happen(event);
-            }
+            self.happen(event);
         }
     }
 
     fn at(&mut self, at: u64, event: Event) {
-        self.next += 1;
-        self.queue.push(Reverse((at, self.next)));
-        self.events.insert(self.next, event);
+        self.agenda.put(at, event);
     }
 
     fn after(&mut self, delay: u64, event: Event) {
@@ -259,6 +286,7 @@ impl World {
                 }
             }
             Event::Write { node } => self.write(node),
+            Event::Landing { writer, base } => self.land(&writer, base),
             Event::Joined { node, life } => {
                 if self.nodes[node].life == life {
                     self.tell(node, Input::Resign);
@@ -319,15 +347,18 @@ impl World {
     fn act(&mut self, index: usize, action: Action) {
         let now = self.now;
         let node = &mut self.nodes[index];
-        let seconds = now as f64 / SECOND as f64;
-        if !matches!(action, Action::Send(_) | Action::Renewed { .. }) {
-            let _ = writeln!(self.log, "{seconds:9.3} {}: {action:?}", node.identity);
+        if let Some(log) = &mut self.log
+            && !matches!(action, Action::Send(_) | Action::Renewed { .. })
+        {
+            let seconds = now as f64 / SECOND as f64;
+            let _ = writeln!(log, "{seconds:9.3} {}: {action:?}", node.identity);
         }
         match action {
             Action::Send(request) => self.transmit(index, request),
             Action::Elected { fence, .. } => {
                 node.fence = Some(Fence::until(fence, node.clock()));
                 node.believes = true;
+                self.work(index);
             }
             Action::Renewed { fence } => {
                 if let Some(open) = &node.fence {
@@ -350,7 +381,7 @@ impl World {
                 let (life, delay) = (node.life, self.rng.below(4 * SECOND));
                 self.after(delay, Event::Campaign { node: index, life });
             }
-            Action::SlowPath | Action::LeaderChanged(_) => {}
+            Action::SlowPath | Action::LeaderChanged(_) | Action::HeldElsewhere(_) => {}
         }
     }
 
@@ -444,20 +475,48 @@ impl World {
         self.after(delay, Event::WatchOpen { node, watch });
     }
 
+    /// Work begins, if that of an earlier term is not still at it.
+    fn work(&mut self, node: usize) {
+        if !self.nodes[node].works {
+            self.nodes[node].works = true;
+            let delay = self.rng.below(1_000 * MILLI);
+            self.after(delay, Event::Write { node });
+        }
+    }
+
     fn write(&mut self, index: usize) {
-        let delay = 100 * MILLI + self.rng.below(900 * MILLI);
-        self.after(delay, Event::Write { node: index });
-        let node = &self.nodes[index];
-        if !node.may_write(self.now, self.schedule.fence) {
+        let node = &mut self.nodes[index];
+        let may_write = node.may_write(self.now, self.schedule.fence);
+        node.works = node.believes || may_write;
+        if node.works {
+            let delay = 100 * MILLI + self.rng.below(900 * MILLI);
+            self.after(delay, Event::Write { node: index });
+        }
+        if !may_write {
             return;
         }
-        self.writes += 1;
-        self.late_writes += u64::from(self.now > END - 5 * SECOND);
-        if node.identity != self.server.owner {
+        let node = &self.nodes[index];
+        self.tally.writes += 1;
+        self.last_writes += u64::from(self.now > END - 5 * SECOND);
+        let (writer, base) = (node.identity.clone(), self.object);
+        if writer != self.server.owner {
             let (at, owner) = (self.now as f64 / SECOND as f64, &self.server.owner);
-            let what = format!("{} writes at {at:.3} in the term of {owner}", node.identity);
+            let what = format!("{writer} writes at {at:.3} in the term of {owner}");
             self.violation = Some(what);
         }
+        let delay = self.delay();
+        self.after(delay, Event::Landing { writer, base });
+    }
+
+    /// What was sent in time may arrive too late: then only its precondition is left.
+    fn land(&mut self, writer: &str, base: u64) {
+        let is_late = *writer != self.server.owner;
+        let is_caught = base != self.object;
+        if !is_caught {
+            self.object += 1;
+        }
+        self.tally.late += u64::from(is_late);
+        self.tally.caught += u64::from(is_late && is_caught);
     }
 
     fn loss(&self) -> f64 {
@@ -477,18 +536,18 @@ impl World {
 
     /// Whether somebody was leading at the end.
     pub(super) fn recovered(&self) -> bool {
-        self.late_writes > 0
+        self.last_writes > 0
     }
 
-    pub(super) fn writes(&self) -> u64 {
-        self.writes
-    }
-
-    pub(super) fn terms(&self) -> u64 {
-        self.server.terms
+    pub(super) fn tally(&self) -> Tally {
+        Tally {
+            schedules: 1,
+            terms: self.server.terms,
+            ..self.tally
+        }
     }
 
     pub(super) fn log(&self) -> &str {
-        &self.log
+        self.log.as_deref().unwrap_or_default()
     }
 }

@@ -16,6 +16,7 @@ pub(crate) fn candidate(name: &str) -> Candidate {
         timing: timing(),
         margin: timing().default_margin(),
         labels: BTreeMap::new(),
+        coordinated: false,
     }
 }
 
@@ -50,6 +51,25 @@ impl Table {
         let base = self.lease.clone();
         let base =
             base.unwrap_or_else(|| Lease::new("kube-system", "demo", LeaseRecord::default()));
+        self.store(base.with_record(record));
+    }
+
+    /// What the control plane does: it names the holder, or whom it would prefer.
+    pub(crate) fn assign(&mut self, holder: &str, preferred: &str) {
+        let base = self.lease.clone();
+        let base =
+            base.unwrap_or_else(|| Lease::new("kube-system", "demo", LeaseRecord::default()));
+        let mut record = base.record.clone();
+        record.holder = holder.to_owned();
+        record.duration_seconds = Some(15);
+        let fields = [
+            ("strategy", "OldestEmulationVersion"),
+            ("preferredHolder", preferred),
+        ];
+        record.rest = fields
+            .map(|(k, v)| (k.to_owned(), v.into()))
+            .into_iter()
+            .collect();
         self.store(base.with_record(record));
     }
 
