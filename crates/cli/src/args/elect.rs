@@ -62,7 +62,6 @@ pub(crate) struct TiedArgs {
 mod tests {
     use super::super::tests::parse;
     use super::super::{Cli, Command};
-    use super::*;
 
     #[test]
     fn a_lease_and_a_command_are_named() {
