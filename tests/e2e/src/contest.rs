@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use evenkeel_client::{WatchEvent, WatchOptions};
 use futures_util::StreamExt;
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -207,7 +208,7 @@ impl Changes {
                         .as_u64()
                         .unwrap_or(0),
                 };
-                let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut list = list.lock();
                 if list.last().is_none_or(|last| last.holder != change.holder) {
                     list.push(change);
                 }
@@ -217,10 +218,7 @@ impl Changes {
     }
 
     fn all(&self) -> Vec<Change> {
-        self.seen
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.seen.lock().clone()
     }
 
     fn last(&self) -> Option<Change> {

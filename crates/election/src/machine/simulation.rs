@@ -90,7 +90,6 @@ fn no_fenced_write_starts_outside_its_holders_term_without_any_margin() {
 }
 
 /// The figures of docs/TESTING.md: `cargo test -p evenkeel-election simulation -- --nocapture`.
-#[expect(clippy::print_stderr, reason = "figures that one asks for")]
 fn show(what: &str, tally: Tally) {
     eprintln!("{what}: {tally:?}");
 }
