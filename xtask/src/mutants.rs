@@ -95,8 +95,11 @@ fn mutate(
     output: &Path,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(output).with_context(|| format!("create {}", output.display()))?;
-    let mut command = std::process::Command::new(program);
+    // A mutant may allocate without end before its time is up: the limit ends it, not the machine.
+    let mut command = std::process::Command::new("sh");
     command
+        .args(["-c", "ulimit -v 8388608 && exec \"$0\" \"$@\""])
+        .arg(program)
         .current_dir(&workspace.root)
         .args([
             "mutants",
