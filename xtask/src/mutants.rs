@@ -97,8 +97,14 @@ fn mutate(
     output: &Path,
 ) -> anyhow::Result<()> {
     fs::create_dir_all(output).with_context(|| format!("create {}", output.display()))?;
-    let mut command = CARGO_MUTANTS.command(workspace)?;
+    let mutants = CARGO_MUTANTS.command(workspace)?;
+    // A mutant may allocate without end before its time is up: the limit ends it, not the machine.
+    let mut command = std::process::Command::new("sh");
     command
+        .args(["-c", "ulimit -v 8388608 && exec \"$0\" \"$@\""])
+        .arg(mutants.get_program())
+        .args(mutants.get_args())
+        .current_dir(&workspace.root)
         .args(["--package", core.package, "--jobs", "1", "--no-shuffle"])
         .args(["--minimum-test-timeout", "20", "--colors", "never"])
         .arg("--output")

@@ -54,11 +54,6 @@ impl Add {
         self.priority = priority;
         self
     }
-
-    #[cfg(feature = "tokio")]
-    pub(crate) fn is_immediate(self) -> bool {
-        self.after.is_none() && !self.is_rate_limited
-    }
 }
 
 /// What came of an add.

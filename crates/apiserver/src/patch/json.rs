@@ -7,6 +7,9 @@ use serde_json::Value;
 
 /// The real server takes no more operations in one patch.
 const MAX_OPERATIONS: usize = 10_000;
+/// Nor does it let the copies of one patch grow beyond the size of a request, in bytes of JSON:
+/// forty copies of a document into itself would fill any memory.
+const MAX_COPIED: usize = 3 * 1024 * 1024;
 
 /// The document after the operations, or the answer that none of them was done.
 pub(crate) fn json(document: &Value, patch: &Value) -> Result<Value, Status> {
@@ -30,8 +33,9 @@ pub(crate) fn json(document: &Value, patch: &Value) -> Result<Value, Status> {
         return Err(Status::failure(413, Reason::RequestEntityTooLarge, message));
     }
     let mut patched = document.clone();
+    let mut may_copy = MAX_COPIED;
     for operation in operations {
-        apply(&mut patched, operation).ok_or_else(failed)?;
+        apply(&mut patched, operation, &mut may_copy).ok_or_else(failed)?;
     }
     Ok(patched)
 }
@@ -47,8 +51,8 @@ fn failed() -> Status {
     status
 }
 
-/// `None` when the operation does not apply.
-fn apply(document: &mut Value, operation: &Value) -> Option<()> {
+/// `None` when the operation does not apply, or would copy more than `may_copy` bytes.
+fn apply(document: &mut Value, operation: &Value, may_copy: &mut usize) -> Option<()> {
     let path = Pointer::parse(operation.get("path")?.as_str()?)?;
     let value = || operation.get("value").cloned().unwrap_or(Value::Null);
     let from = || Pointer::parse(operation.get("from")?.as_str()?);
@@ -63,7 +67,10 @@ fn apply(document: &mut Value, operation: &Value) -> Option<()> {
         "copy" => {
             let from = from()?;
             let copied = match from.get(document) {
-                Some(value) => value.clone(),
+                Some(value) => {
+                    *may_copy = may_copy.checked_sub(size(value))?;
+                    value.clone()
+                }
                 None => from
                     .parent(document)
                     .filter(|parent| parent.is_object())
@@ -76,6 +83,19 @@ fn apply(document: &mut Value, operation: &Value) -> Option<()> {
             (*found == value()).then_some(())
         }
         _ => None,
+    }
+}
+
+/// About the length of the value's JSON, without writing it.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum::<usize>() + 2,
+        Value::Object(map) => {
+            let fields = map.iter().map(|(name, value)| name.len() + 4 + size(value));
+            fields.sum::<usize>() + 2
+        }
     }
 }
 

@@ -134,6 +134,21 @@ fn a_json_operation_that_does_not_apply_is_422_and_says_nothing() {
 }
 
 #[test]
+fn the_copies_of_a_json_patch_cannot_grow_without_end() {
+    let document = json!({ "data": { "a": "x".repeat(1000) } });
+    let into_itself = |times: usize| {
+        let copies = (0..times)
+            .map(|at| json!({ "op": "copy", "from": "/data", "path": format!("/data/k{at}") }));
+        json(&document, &copies.collect())
+    };
+    // Each doubles the document: the twelfth would pass the three megabytes of a request.
+    let grown = into_itself(11).unwrap().to_string().len();
+    assert!((2_000_000..3_145_728).contains(&grown), "{grown}");
+    assert_eq!(into_itself(12).unwrap_err().code, 422);
+    assert_eq!(into_itself(40).unwrap_err().code, 422);
+}
+
+#[test]
 fn merge_follows_the_examples_of_rfc_7386() {
     for (document, patch, expected) in [
         (

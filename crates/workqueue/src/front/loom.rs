@@ -35,7 +35,7 @@ fn work(queue: &Queue<u8>) -> usize {
 }
 
 #[test]
-fn client_go_w2_each_key_reaches_one_worker_and_the_end_reaches_all() {
+fn each_key_reaches_one_worker_and_the_end_reaches_all() {
     check(|| {
         let queue = Queue::new();
         let workers: Vec<_> = (0..2)
@@ -58,7 +58,7 @@ fn client_go_w2_each_key_reaches_one_worker_and_the_end_reaches_all() {
 
 /// Two workers and two adds of one key: never both at it, and a run sees the last add.
 #[test]
-fn client_go_w1_an_add_beside_done_is_one_more_run_with_one_worker() {
+fn an_add_beside_done_is_one_more_run_with_one_worker() {
     check(|| {
         let queue = Queue::new();
         let (holders, level, seen) = (
@@ -122,7 +122,7 @@ fn a_get_that_is_dropped_leaves_the_key_to_another() {
 
 /// Adds beside a shutdown are refused or run, and nobody sleeps for ever.
 #[test]
-fn client_go_w4_an_add_beside_shutdown_is_refused_or_run() {
+fn an_add_beside_shutdown_is_refused_or_run() {
     check(|| {
         let queue = Queue::new();
         let worker = {
@@ -142,7 +142,7 @@ fn client_go_w4_an_add_beside_shutdown_is_refused_or_run() {
 
 /// A drain ends only after the work, in flight and queued, and it does end.
 #[test]
-fn client_go_b25_a_drain_beside_done_ends_after_it() {
+fn a_drain_beside_done_ends_after_it() {
     check(|| {
         let queue = Queue::new();
         let done = Arc::new(AtomicU32::new(0));

@@ -63,7 +63,7 @@ impl<K: Key> Queue<K> {
     ///
     /// A key that waits already at a lower priority moves up; it never moves down.
     pub fn add_with(&self, key: K, how: Add) {
-        if how.is_immediate() {
+        if how.after.is_none() && !how.is_rate_limited {
             self.shared
                 .add(|state| state.machine.add(key, how.priority));
         } else {

@@ -114,7 +114,7 @@ async fn client_go_w1_sixty_four_workers_never_share_a_key() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "a million items: docs/TESTING.md says how it is run"]
-async fn client_go_w1_sixty_four_workers_and_a_million_items() {
+async fn sixty_four_workers_and_a_million_items_never_share_a_key() {
     no_two_workers_share_a_key(64, 4_096, 1_000_000).await;
 }
 
@@ -152,6 +152,6 @@ async fn client_go_w1_a_hundred_thousand_keys_over_sixteen_workers() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "a million keys: docs/TESTING.md says how it is run"]
-async fn client_go_w1_a_million_keys_over_sixty_four_workers() {
+async fn a_million_keys_over_sixty_four_workers() {
     each_key_is_handed_out_once(64, 1_000_000).await;
 }
