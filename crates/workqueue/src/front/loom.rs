@@ -91,6 +91,24 @@ fn an_add_beside_done_is_one_more_run_with_one_worker() {
     });
 }
 
+/// The key is added beside done: whichever comes second wakes who waits, though the first worker takes no more.
+#[test]
+fn a_key_that_is_ready_again_at_done_reaches_another() {
+    check(|| {
+        let queue = Queue::new();
+        queue.add(1);
+        let item = queue.try_get().unwrap();
+        let other = {
+            let queue = queue.clone();
+            thread::spawn(move || block_on(queue.get()).map(|item| *item.key()))
+        };
+        let holder = thread::spawn(move || drop(item));
+        queue.add(1);
+        holder.join().unwrap();
+        assert_eq!(other.join().unwrap(), Some(1));
+    });
+}
+
 /// A getter that is dropped while it is woken hands its wake-up on.
 #[test]
 fn a_get_that_is_dropped_leaves_the_key_to_another() {
@@ -151,7 +169,9 @@ fn a_drain_beside_done_ends_after_it() {
         let worker = {
             let (queue, done) = (queue.clone(), Arc::clone(&done));
             thread::spawn(move || {
-                while let Some(item) = block_on(queue.get()) {
+                // It takes no third one: nothing but done itself can end the drain.
+                for _ in 0..2 {
+                    let item = block_on(queue.get());
                     done.fetch_add(1, Ordering::SeqCst);
                     drop(item);
                 }
