@@ -65,10 +65,19 @@ fn chain(error: &anyhow::Error) -> String {
     text
 }
 
-/// Servers send messages of several lines; a fault is one line here.
+/// Servers send messages of several lines; a fault is one line here. What it quotes may hold
+/// control characters, which are for no terminal to obey.
 pub(crate) fn one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ")
+    let mut line = String::with_capacity(text.len());
+    for character in lines.collect::<Vec<_>>().join("; ").chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
 }
 
 #[cfg(test)]
@@ -83,5 +92,6 @@ mod tests {
         let lines = Failure::from(error).lines();
         assert_eq!(lines, ["cannot start: cannot read a: no such file"]);
         assert_eq!(one_line("a:\n  b\n\nc\n"), "a:; b; c");
+        assert_eq!(one_line("name \u{1b}[31mred"), "name \\u{1b}[31mred");
     }
 }

@@ -94,18 +94,36 @@ impl Session {
         stop: &CancellationToken,
     ) -> Result<(), Failure> {
         let mut cluster = Cluster::new(&self.client);
-        let applied =
-            apply::apply(&self.client, objects, &args.namespace, &self.output, stop).await?;
+        let deadline = self.started + args.timeout;
+        let applied = {
+            // Applying is stopped rather than dropped, so that it says what was not tried.
+            let enough = stop.child_token();
+            let applying = apply::apply(
+                &self.client,
+                objects,
+                &args.namespace,
+                &self.output,
+                &enough,
+            );
+            tokio::pin!(applying);
+            tokio::select! {
+                applied = &mut applying => applied?,
+                () = tokio::time::sleep_until(deadline), if args.once => {
+                    enough.cancel();
+                    applying.await?
+                }
+            }
+        };
         for object in &applied {
             if standing::is_known(&object.resource) {
                 cluster.watch(&object.resource);
             }
         }
-        let deadline = self.started + args.timeout;
         let followed = tokio::select! {
-            followed = self.follow(&cluster, &applied, args.once) => followed,
+            biased;
             () = stop.cancelled() => self.interrupted(args.once),
             () = tokio::time::sleep_until(deadline), if args.once => Err(self.late(&cluster, &applied, args.timeout)),
+            followed = self.follow(&cluster, &applied, args.once) => followed,
         };
         cluster.shutdown().await;
         followed

@@ -1,5 +1,7 @@
 //! Media types: what the client accepts and what it sent.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use evenkeel_meta::{Reason, Status, StatusDetails};
 use http::HeaderMap;
@@ -140,7 +142,7 @@ impl<'a> Range<'a> {
 
 /// Decodes a request body: JSON, or what the client says that it is.
 pub(crate) fn decode_body(headers: &HeaderMap, body: &Bytes) -> Result<Value, Status> {
-    match body_type(headers) {
+    match &*body_type(headers) {
         "application/json" => json(body),
         "application/yaml" | "application/apply-patch+yaml" => yaml(body),
         PROTOBUF => protobuf::decode(body),
@@ -155,12 +157,17 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     body_type(headers) == "application/json"
 }
 
-fn body_type(headers: &HeaderMap) -> &str {
+/// Media types have no case.
+fn body_type(headers: &HeaderMap) -> Cow<'_, str> {
     let content_type = headers
         .get(CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
     let essence = content_type.unwrap_or("application/json").split(';').next();
-    essence.unwrap_or_default().trim()
+    let essence = essence.unwrap_or_default().trim();
+    if essence.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return essence.to_ascii_lowercase().into();
+    }
+    essence.into()
 }
 
 pub(crate) fn json(body: &Bytes) -> Result<Value, Status> {
@@ -175,7 +182,7 @@ pub(crate) fn yaml(body: &Bytes) -> Result<Value, Status> {
         return Ok(value);
     }
     // A name `y` or `no` is a text, whatever YAML 1.1 says.
-    let options = serde_saphyr::options! { strict_booleans: true };
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_slice_with_options(body, options)
         .map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))
 }

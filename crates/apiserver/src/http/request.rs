@@ -40,11 +40,38 @@ pub(crate) struct Request {
     pub(crate) identity: Identity,
 }
 
+/// In bytes.
+const LONGEST_MANAGER: usize = 128;
+
+fn check_field_manager(manager: &str, options_kind: &str) -> Result<(), Status> {
+    let (reason, message) = if manager.len() > LONGEST_MANAGER {
+        let message = format!("Too long: may not be more than {LONGEST_MANAGER} bytes");
+        ("FieldValueTooLong", message)
+    } else if let Some((at, bad)) = manager.char_indices().find(|(_, c)| c.is_control()) {
+        let message = format!(
+            "Invalid value: {manager:?}: invalid character U+{:04X} (at position {at})",
+            u32::from(bad)
+        );
+        ("FieldValueInvalid", message)
+    } else {
+        return Ok(());
+    };
+    let kind = GroupVersionKind::from_api_version("meta.k8s.io/v1", options_kind);
+    let cause = StatusCause {
+        reason: reason.into(),
+        message,
+        field: "fieldManager".into(),
+    };
+    Err(Status::invalid(&kind, "", vec![cause]))
+}
+
 impl Request {
-    /// The name under which the fields that this request sets are recorded.
-    pub(crate) fn field_manager(&self) -> String {
+    /// The name under which the fields that this request sets are recorded. `options_kind` is
+    /// the kind of the options in the query, for the answer to bad ones.
+    pub(crate) fn field_manager(&self, options_kind: &str) -> Result<String, Status> {
         if let Some(manager) = self.query.text("fieldManager") {
-            return manager.to_owned();
+            check_field_manager(manager, options_kind)?;
+            return Ok(manager.to_owned());
         }
         let agent = self
             .headers
@@ -57,23 +84,18 @@ impl Request {
             .unwrap_or_default();
         let end = name
             .char_indices()
-            .nth(128)
+            .nth(LONGEST_MANAGER)
             .map_or(name.len(), |(at, _)| at);
-        if name.is_empty() {
-            "unknown".to_owned()
-        } else {
-            name[..end].to_owned()
-        }
+        Ok(match &name[..end] {
+            "" => "unknown".to_owned(),
+            name => name.to_owned(),
+        })
     }
 
     /// Whether to change nothing. Only `All` is known. `options_kind` is the kind of the
     /// options in the query, for the answer to bad ones.
     pub(crate) fn dry_run(&self, options_kind: &str) -> Result<bool, Status> {
-        let values: Vec<&str> = self
-            .query
-            .all("dryRun")
-            .filter(|value| !value.is_empty())
-            .collect();
+        let values: Vec<&str> = self.query.all("dryRun").collect();
         if values.iter().all(|value| *value == "All") {
             return Ok(!values.is_empty());
         }

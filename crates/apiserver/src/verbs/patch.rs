@@ -109,7 +109,11 @@ fn apply(call: &Call, write: &Write<'_>) -> Result<Reply, Status> {
             if call.subresource.is_some() {
                 return Err(call.not_found());
             }
-            let new = fields::applied(&call.resource, None, &config, &write.author, force)?;
+            if let Some(uid) = meta_text(&config, "uid") {
+                return Err(no_such_uid(call, uid));
+            }
+            let mut new = fields::applied(&call.resource, None, &config, &write.author, force)?;
+            metadata_mut(&mut new).remove("resourceVersion");
             let written = write.create(new, Vec::new())?;
             return Ok(call.reply(201, &written.record)?.warn(written.warnings));
         };
@@ -120,6 +124,13 @@ fn apply(call: &Call, write: &Write<'_>) -> Result<Reply, Status> {
         }
     }
     Err(modified(call))
+}
+
+fn no_such_uid(call: &Call, uid: &str) -> Status {
+    let why = format!(
+        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    );
+    Status::conflict(&call.group_resource(), call.name(), why)
 }
 
 fn apply_over(

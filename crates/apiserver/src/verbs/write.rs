@@ -66,7 +66,7 @@ impl<'a> Write<'a> {
             mode: fields::mode(&call.request.query, options_kind)?,
             call,
             author: Author {
-                manager: call.request.field_manager(),
+                manager: call.request.field_manager(options_kind)?,
                 subresource: call.subresource,
                 now: call.state.clock.now(),
             },
@@ -118,7 +118,9 @@ impl<'a> Write<'a> {
         if call.resource.custom {
             crd::refuse_if_terminating(&call.state, &call.resource, name)?;
         }
-        if text(&object, "resourceVersion").is_some_and(|version| version != "0") {
+        // One that is no number is as good as none.
+        let version = text(&object, "resourceVersion").and_then(|text| text.parse::<u64>().ok());
+        if version.is_some_and(|version| version != 0) {
             return Err(Status::failure(
                 500,
                 Reason::Unknown,

@@ -183,3 +183,30 @@ async fn faults_refuse_delay_lose_and_age() {
         .refused(403, "Forbidden");
     client.get("/apis/apps/v1/replicasets").await.ok();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_field_manager_is_short_and_printable() {
+    let client = Client::new();
+    for (manager, message) in [
+        (
+            "x".repeat(129),
+            "fieldManager: Too long: may not be more than 128 bytes",
+        ),
+        (
+            "a%0Ab".to_owned(),
+            "fieldManager: Invalid value: \"a\\nb\": invalid character U+000A (at position 1)",
+        ),
+    ] {
+        let refused = client
+            .post(
+                &format!("{CONFIG_MAPS}?fieldManager={manager}"),
+                config_map("a"),
+            )
+            .await
+            .refused(422, "Invalid");
+        assert_eq!(
+            refused["message"],
+            format!("CreateOptions.meta.k8s.io \"\" is invalid: {message}")
+        );
+    }
+}

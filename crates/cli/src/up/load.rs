@@ -57,7 +57,11 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: document {}", self.source.name, self.document)
+        write!(f, "{}: document {}", self.source.name, self.document)?;
+        match self.item.strip_prefix('.') {
+            Some(item) => write!(f, ", {item}"),
+            None => Ok(()),
+        }
     }
 }
 

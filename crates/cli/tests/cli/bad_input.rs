@@ -115,9 +115,9 @@ fn what_is_no_call_is_exit_code_2() {
         (
             &[
                 "controller-manager",
-                "--leader-elect-resource-lock=endpoints",
+                "--leader-elect-resource-lock=zookeeper",
             ],
-            &["use leases"],
+            &["zookeeper", "leases"],
         ),
         (
             &["controller-manager", "--leader-elect-renew-deadline=15s"],

@@ -15,18 +15,75 @@ pub(super) fn parse(source: &Arc<Source>, objects: &mut Vec<Object>, faults: &mu
         if is_blank(text) {
             continue;
         }
-        number += 1;
-        let origin = Origin {
-            source: Arc::clone(source),
-            document: number,
-            range,
-            line,
-            item: String::new(),
+        let mut origin = |range: Range<usize>, line| {
+            number += 1;
+            Origin {
+                source: Arc::clone(source),
+                document: number,
+                range,
+                line,
+                item: String::new(),
+            }
         };
-        match value(text) {
-            Ok(value) => flatten(value, &origin, objects, faults),
-            Err(fault) => faults.push(fault.at(&origin)),
+        if let Some(values) = json_values(text) {
+            for (value, within) in values {
+                let line = line + text[..within.start].matches('\n').count();
+                let range = range.start + within.start..range.start + within.end;
+                flatten(value, &origin(range, line), objects, faults);
+            }
+            continue;
         }
+        match value(text) {
+            Ok(Value::Null) => {}
+            Ok(value) => flatten(value, &origin(range, line), objects, faults),
+            Err(fault) => faults.push(fault.at(&origin(range, line))),
+        }
+    }
+}
+
+/// The JSON objects of a text that is nothing but such, one behind the other, and where they are.
+///
+/// YAML would take one, and forbids the tabs with which JSON may be indented.
+fn json_values(text: &str) -> Option<Vec<(Value, Range<usize>)>> {
+    let skipped = text.len() - text.trim_start_matches('\u{feff}').len();
+    let text = &text[skipped..];
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter();
+    let mut found = Vec::new();
+    loop {
+        let before = values.byte_offset();
+        match values.next() {
+            None => return Some(found),
+            Some(Ok(mut value)) => {
+                integral(&mut value);
+                let gap = text[before..].len() - text[before..].trim_start().len();
+                found.push((
+                    value,
+                    skipped + before + gap..skipped + values.byte_offset(),
+                ));
+            }
+            Some(Err(_)) => return None,
+        }
+    }
+}
+
+/// `1.0` is the integer 1, as it is to Go's decoder.
+fn integral(value: &mut Value) {
+    /// Beyond it not every integer is a float.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            if let Some(float) = float.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT)
+            {
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(integral),
+        Value::Object(fields) => fields.values_mut().for_each(integral),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
 
@@ -82,13 +139,12 @@ impl Fault {
 }
 
 fn value(text: &str) -> Result<Value, Fault> {
-    // JSON may be indented with tabs, which YAML forbids.
-    if text.trim_start().starts_with('{')
-        && let Ok(value) = serde_json::from_str(text)
-    {
-        return Ok(value);
-    }
-    serde_saphyr::from_str_with_options(text, super::position::options()).map_err(|error| {
+    let read = serde_saphyr::from_str_with_options(text, super::position::options());
+    let read = read.map(|mut value| {
+        integral(&mut value);
+        value
+    });
+    read.map_err(|error| {
         let location = error.location().unwrap_or(serde_saphyr::Location::UNKNOWN);
         let to_usize = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         Fault {

@@ -36,11 +36,11 @@ fn documents_and_lists_become_objects() {
     );
     assert_eq!(
         objects[1].origin.place("kind"),
-        "m.yaml: document 2, line 12"
+        "m.yaml: document 2, items[0], line 12"
     );
     assert_eq!(
         objects[2].origin.place("metadata.name"),
-        "m.yaml: document 2, line 18"
+        "m.yaml: document 2, items[1].items[0], line 18"
     );
     assert_eq!(objects[3].origin.place(""), "m.yaml: document 3, line 19");
 }
@@ -51,6 +51,60 @@ fn json_is_taken_with_tabs_and_lines() {
         "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"A\",\n\t\"metadata\": {\"name\": \"a\"}\n}\n",
     );
     assert_eq!((names(&objects), faults), (vec!["a"], vec![]));
+}
+
+#[test]
+fn json_objects_may_follow_each_other() {
+    let one = |name: &str| {
+        format!("{{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{{\"name\":\"{name}\"}}}}")
+    };
+    let text = format!("\u{feff}{}\n\n {}{}\n", one("a"), one("b"), one("c"));
+    let (objects, faults) = parse(&text);
+    assert_eq!((names(&objects), faults), (vec!["a", "b", "c"], vec![]));
+    assert_eq!(objects[1].origin.place(""), "m.yaml: document 2, line 3");
+    let (objects, faults) = parse(&format!("{}\n{{\"kind\":\"B\"}}", one("a")));
+    assert_eq!(names(&objects), ["a"]);
+    assert!(
+        faults[0].starts_with("m.yaml: document 2, line 2: B: apiVersion is missing"),
+        "{faults:?}"
+    );
+}
+
+#[test]
+fn a_document_of_null_is_none() {
+    let (objects, faults) =
+        parse("null\n---\n~\n---\n{apiVersion: v1, kind: A, metadata: {name: a}}\n");
+    assert_eq!((names(&objects), faults), (vec!["a"], vec![]));
+    assert_eq!(objects[0].origin.to_string(), "m.yaml: document 1");
+}
+
+#[test]
+fn an_integral_float_is_an_integer() {
+    for text in [
+        "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"},\"x\":[1.0,1e2,1.5,-0.0]}",
+        "{apiVersion: v1, kind: A, metadata: {name: a}, x: [1.0, 1e2, 1.5, -0.0]}",
+    ] {
+        let (objects, faults) = parse(text);
+        assert_eq!(faults, Vec::<String>::new());
+        assert_eq!(objects[0].value["x"], json!([1, 100, 1.5, 0]), "{text}");
+    }
+}
+
+#[test]
+fn a_long_list_is_read_and_a_bomb_of_aliases_is_not() {
+    let item = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, labels: {b: c, d: e}}\n  data: {a: b, c: d, e: f}\n";
+    let (objects, faults) = parse(&format!(
+        "apiVersion: v1\nkind: List\nitems:\n{}",
+        item.repeat(15_000)
+    ));
+    assert_eq!((objects.len(), faults), (15_000, vec![]));
+    let mut bomb = String::from("a0: &a0 [x,x,x,x,x,x,x,x,x]\n");
+    for level in 1..12 {
+        let before = format!("*a{},", level - 1).repeat(9);
+        bomb += &format!("a{level}: &a{level} [{before}]\n");
+    }
+    let (objects, faults) = parse(&bomb);
+    assert_eq!((objects.len(), faults.len()), (0, 1));
 }
 
 #[test]
