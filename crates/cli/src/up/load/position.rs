@@ -9,7 +9,8 @@ use serde_saphyr::{Options, Spanned};
 /// As kubectl reads YAML, which is YAML 1.1: `0644` is octal, `yes` is true. A key that is
 /// written twice is a fault.
 ///
-/// A List of a hundred thousand objects is read; what aliases multiply stays bounded.
+/// A List of a hundred thousand objects is read. What aliases multiply stays bounded, and so does
+/// the depth: each level is a call on the stack.
 pub(super) fn options() -> Options {
     serde_saphyr::options! {
         legacy_octal_numbers: true,
@@ -17,7 +18,6 @@ pub(super) fn options() -> Options {
         budget: serde_saphyr::budget! {
             max_nodes: 10_000_000,
             max_events: 40_000_000,
-            max_depth: 512,
             max_total_scalar_bytes: 512 << 20,
         },
     }

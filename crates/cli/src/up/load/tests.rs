@@ -91,7 +91,7 @@ fn an_integral_float_is_an_integer() {
 }
 
 #[test]
-fn a_long_list_is_read_and_a_bomb_of_aliases_is_not() {
+fn a_long_list_is_read_and_what_multiplies_or_nests_without_end_is_not() {
     let item = "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a, labels: {b: c, d: e}}\n  data: {a: b, c: d, e: f}\n";
     let (objects, faults) = parse(&format!(
         "apiVersion: v1\nkind: List\nitems:\n{}",
@@ -104,6 +104,10 @@ fn a_long_list_is_read_and_a_bomb_of_aliases_is_not() {
         bomb += &format!("a{level}: &a{level} [{before}]\n");
     }
     let (objects, faults) = parse(&bomb);
+    assert_eq!((objects.len(), faults.len()), (0, 1));
+    // Deeper than any manifest, and as deep as a thread's stack carries in a debug build.
+    let deep = format!("{}b{}", "{a: ".repeat(3000), "}".repeat(3000));
+    let (objects, faults) = parse(&deep);
     assert_eq!((objects.len(), faults.len()), (0, 1));
 }
 
