@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::Value;
@@ -61,10 +62,18 @@ pub fn read(path: &Path) -> anyhow::Result<Vec<Request>> {
         .collect())
 }
 
-/// This moment as the log writes it. Server and scenario share the machine's clock.
+/// This moment as the log writes it, and as our programs' logs do. All share the machine's clock.
 #[must_use]
 pub fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%S%.6fZ")
-        .to_string()
+    written(jiff::Timestamp::now())
+}
+
+/// The moment `after` this one.
+#[must_use]
+pub fn soon(after: Duration) -> String {
+    written(jiff::Timestamp::now() + after)
+}
+
+fn written(moment: jiff::Timestamp) -> String {
+    moment.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

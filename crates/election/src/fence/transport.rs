@@ -71,7 +71,10 @@ impl<T: Transport> Transport for FencedTransport<T> {
         Box::pin(Fenced {
             fence,
             // Sent on the first poll, after the first check: not when the future is made.
-            exchange: Box::pin(async move { inner.send(lane, request).await }),
+            exchange: Box::pin(async move {
+                tracing::debug!(method = %request.method(), path = request.uri().path(), "a leader's write starts");
+                inner.send(lane, request).await
+            }),
             timer: None,
         })
     }

@@ -15,6 +15,9 @@ const RETRY: Duration = Duration::from_secs(2);
 /// What two busy cores may add to a bound that is the program's.
 const SLACK: Duration = Duration::from_secs(2);
 
+/// What a leader says of each write, at this verbosity.
+const WRITE_STARTS: &str = "a leader's write starts";
+
 const NAMES: [&str; 3] = ["manager-a", "manager-b", "manager-c"];
 
 /// Killed in the middle of a rollout of 100 pods: another takes over within the
@@ -85,7 +88,8 @@ pub(crate) async fn a_frozen_leader_writes_nothing_when_it_wakes(env: Env) -> an
     let mut managers = Vec::new();
     for name in NAMES {
         let kubeconfig = server.kubeconfig_of(name)?;
-        managers.push(env.start_manager_as(name, &kubeconfig, &[])?);
+        // Talkative enough to tell of each write that the leader starts.
+        managers.push(env.start_manager_as(name, &kubeconfig, &["-v=4"])?);
     }
     let _nodes = env.start_nodes(4, Duration::from_millis(500))?;
     env.create_namespace("freeze").await?;
@@ -126,7 +130,7 @@ pub(crate) async fn a_frozen_leader_writes_nothing_when_it_wakes(env: Env) -> an
     env.rolled_out("freeze", "web", SOON).await?;
     tokio::time::sleep_until(frozen + Duration::from_secs(30)).await;
 
-    let woken = audit::now();
+    let (woken, soon) = (audit::now(), audit::soon(Duration::from_secs(1)));
     managers[index].process.signal(Signal::Continue)?;
     // It has caught up with the present when it ends or answers as a standby.
     eventually(SOON, "the woken manager knows that it lost", async || {
@@ -154,7 +158,22 @@ pub(crate) async fn a_frozen_leader_writes_nothing_when_it_wakes(env: Env) -> an
         early.iter().any(|request| request.resource == "pods"),
         "the log does not even show what it wrote as the leader"
     );
-    ensure!(late.is_empty(), "the woken leader wrote: {late:#?}");
+    let log = managers[index].process.output();
+    let starts = || log.lines().filter(|line| line.contains(WRITE_STARTS));
+    ensure!(
+        starts().any(|line| line < &*woken),
+        "the leader's log shows no write"
+    );
+    let started: Vec<_> = starts().filter(|line| *line >= &*woken).collect();
+    ensure!(
+        started.is_empty(),
+        "the woken leader started writes: {started:#?}"
+    );
+    // What it had handed to the network before it froze, nobody can call back.
+    ensure!(
+        late.iter().all(|request| request.received < soon),
+        "the woken leader wrote: {late:#?}"
+    );
     Ok(())
 }
 
