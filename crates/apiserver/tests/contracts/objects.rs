@@ -210,3 +210,44 @@ async fn a_field_manager_is_short_and_printable() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_apply_creates_whatever_version_it_names_but_not_another_objects_uid() {
+    let client = Client::new();
+    let apply = async |name: &str, metadata: serde_json::Value| {
+        let uri = format!("{CONFIG_MAPS}/{name}?fieldManager=test");
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let media = "application/apply-patch+yaml";
+        client.call("PATCH", &uri, media, body.to_string()).await
+    };
+    let refused = apply("a", json!({"uid": "abc"}))
+        .await
+        .refused(409, "Conflict");
+    assert_eq!(
+        refused["message"],
+        "Operation cannot be fulfilled on configmaps \"a\": uid mismatch: the provided object specified uid abc, \
+         and no existing object was found"
+    );
+    apply("b", json!({"resourceVersion": "5"})).await.ok();
+    // A create may name no version; one that is no number is none.
+    let named =
+        |name: &str, version: &str| json!({"metadata": {"name": name, "resourceVersion": version}});
+    client.post(CONFIG_MAPS, named("c", "abc")).await.ok();
+    let refused = client.post(CONFIG_MAPS, named("d", "5")).await;
+    assert_eq!(refused.refused(500, "")["code"], 500);
+}
+
+#[tokio::test(start_paused = true)]
+async fn media_types_have_no_case_and_an_empty_dry_run_is_none() {
+    let client = Client::new();
+    let body = config_map("a").to_string();
+    client
+        .call("POST", CONFIG_MAPS, "Application/JSON", body.clone())
+        .await
+        .ok();
+    let uri = format!("{CONFIG_MAPS}?dryRun=");
+    client
+        .call("POST", &uri, "application/json", body)
+        .await
+        .refused(422, "Invalid");
+}

@@ -78,6 +78,18 @@ fn once_that_does_not_converge_says_what_and_why() {
 }
 
 #[test]
+fn the_time_out_counts_while_objects_are_applied() {
+    let folder = Folder::new();
+    let config_map = |at: u32| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("a{at}")}});
+    let items: Vec<_> = (0..500).map(config_map).collect();
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
+    let mut command = folder.evenkeel(&["up", "--once", "--timeout=1ns", "-f"]);
+    command.arg(folder.file("many.json", &list.to_string()));
+    let ended = finish(command);
+    ended.refuses(1, &["of 500 objects were applied", "were not tried"]);
+}
+
+#[test]
 fn what_no_controller_looks_at_is_named() {
     let folder = Folder::new();
     let mut set = deployment("db", 1);
