@@ -66,6 +66,7 @@
 
 mod correlator;
 mod event;
+mod intake;
 mod metrics;
 mod outbox;
 mod recorder;

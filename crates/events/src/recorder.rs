@@ -5,14 +5,11 @@ use std::time::Duration;
 use evenkeel_client::Client;
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 use crate::ObjectReference;
 use crate::correlator::{Correlator, SpamFilter};
 use crate::event::{EventType, Occurrence, Source};
+use crate::intake::Intake;
 use crate::metrics::{Stats, Tally};
 use crate::writer::Writer;
 
@@ -25,17 +22,8 @@ use crate::writer::Writer;
 /// [`shutdown`](Self::shutdown) first writes what is left.
 #[derive(Clone)]
 pub struct Recorder {
-    shared: Arc<Shared>,
+    shared: Arc<Intake<Occurrence>>,
     source: Arc<Source>,
-}
-
-struct Shared {
-    intake: mpsc::Sender<Occurrence>,
-    stop: CancellationToken,
-    /// Closed when the task has ended.
-    ended: watch::Receiver<()>,
-    task: JoinHandle<()>,
-    tally: Arc<Tally>,
 }
 
 /// How a recorder works.
@@ -91,30 +79,12 @@ impl Recorder {
         options: RecorderOptions,
     ) -> Self {
         let tally = Arc::new(Tally::new(&options.metrics));
-        let (intake, receiver) = mpsc::channel(options.queue.max(1));
         let correlator = Correlator::new(options.spam);
-        let writer = Writer::new(
-            client,
-            receiver,
-            correlator,
-            Arc::clone(&tally),
-            options.rng,
-        );
-        let stop = CancellationToken::new();
-        let (ending, ended) = watch::channel(());
-        let told = stop.clone();
-        let task = tokio::spawn(async move {
-            writer.run(told).await;
-            drop(ending);
+        let intake = Intake::start(options.queue, Arc::clone(&tally), |reports, stop| {
+            Writer::new(client, reports, correlator, tally, options.rng).run(stop)
         });
         Self {
-            shared: Arc::new(Shared {
-                intake,
-                stop,
-                ended,
-                task,
-                tally,
-            }),
+            shared: Arc::new(intake),
             source: Arc::new(Source {
                 component: component.into(),
                 host: host.into(),
@@ -146,22 +116,19 @@ impl Recorder {
         reason: impl Into<String>,
         message: impl Into<String>,
     ) {
-        let occurrence = Occurrence {
+        self.shared.report(Occurrence {
             regarding: regarding.clone(),
             event_type,
             reason: reason.into(),
             message: message.into(),
             source: Arc::clone(&self.source),
-        };
-        if self.shared.stop.is_cancelled() || self.shared.intake.try_send(occurrence).is_err() {
-            self.shared.tally.drop_one();
-        }
+        });
     }
 
     /// What became of the reports so far, of all components together.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.tally.stats()
+        self.shared.stats()
     }
 
     /// Takes no more reports, and writes those that were taken, trying each once (client-go
@@ -173,20 +140,7 @@ impl Recorder {
     /// # Cancel safety
     /// Dropping the future does not undo the shutdown, and the task goes on writing.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), Unwritten> {
-        self.shared.stop.cancel();
-        let mut ended = self.shared.ended.clone();
-        // Nothing is ever sent: the only change is the end.
-        let result = timeout(limit, ended.changed()).await;
-        result.map(drop).map_err(|_| {
-            self.shared.task.abort();
-            Unwritten
-        })
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.shared.shutdown(limit).await
     }
 }
 

@@ -205,7 +205,7 @@ async fn the_last_handle_ends_the_task() {
     let server = Server::new();
     let (_client, recorder) = recorder(&server);
     let other = recorder.component("another");
-    let task = recorder.shared.task.abort_handle();
+    let task = recorder.shared.abort_handle();
     drop(recorder);
     settle().await;
     assert!(!task.is_finished());

@@ -3,13 +3,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
-use tokio_util::sync::CancellationToken;
 
 use super::SeriesOccurrence;
 use super::writer::Writer;
+use crate::intake::Intake;
 use crate::metrics::{Stats, Tally};
 use crate::{EventType, ObjectReference, RecorderOptions, Unwritten};
 
@@ -49,18 +46,9 @@ use crate::{EventType, ObjectReference, RecorderOptions, Unwritten};
 /// ```
 #[derive(Clone)]
 pub struct SeriesRecorder {
-    shared: Arc<Shared>,
+    shared: Arc<Intake<SeriesOccurrence>>,
     controller: Arc<str>,
     instance: Arc<str>,
-}
-
-struct Shared {
-    intake: mpsc::Sender<SeriesOccurrence>,
-    stop: CancellationToken,
-    /// Closed when the task has ended.
-    ended: watch::Receiver<()>,
-    task: JoinHandle<()>,
-    tally: Arc<Tally>,
 }
 
 impl SeriesRecorder {
@@ -85,23 +73,11 @@ impl SeriesRecorder {
         options: RecorderOptions,
     ) -> Self {
         let tally = Arc::new(Tally::new(&options.metrics));
-        let (intake, receiver) = mpsc::channel(options.queue.max(1));
-        let writer = Writer::new(client, receiver, Arc::clone(&tally), options.rng);
-        let stop = CancellationToken::new();
-        let (ending, ended) = watch::channel(());
-        let told = stop.clone();
-        let task = tokio::spawn(async move {
-            writer.run(told).await;
-            drop(ending);
+        let intake = Intake::start(options.queue, Arc::clone(&tally), |reports, stop| {
+            Writer::new(client, reports, tally, options.rng).run(stop)
         });
         Self {
-            shared: Arc::new(Shared {
-                intake,
-                stop,
-                ended,
-                task,
-                tally,
-            }),
+            shared: Arc::new(intake),
             controller: controller.into(),
             instance: format!("{controller}-{host}").into(),
         }
@@ -121,7 +97,7 @@ impl SeriesRecorder {
         action: impl Into<String>,
         note: impl Into<String>,
     ) {
-        let occurrence = SeriesOccurrence {
+        self.shared.report(SeriesOccurrence {
             regarding: regarding.clone(),
             related: related.cloned(),
             event_type,
@@ -130,16 +106,13 @@ impl SeriesRecorder {
             note: note.into(),
             controller: Arc::clone(&self.controller),
             instance: Arc::clone(&self.instance),
-        };
-        if self.shared.stop.is_cancelled() || self.shared.intake.try_send(occurrence).is_err() {
-            self.shared.tally.drop_one();
-        }
+        });
     }
 
     /// What became of the reports so far.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        self.shared.tally.stats()
+        self.shared.stats()
     }
 
     /// Takes no more reports, and writes those that were taken, trying each once. May be called
@@ -151,20 +124,7 @@ impl SeriesRecorder {
     /// # Cancel safety
     /// Dropping the future does not undo the shutdown, and the task goes on writing.
     pub async fn shutdown(&self, limit: Duration) -> Result<(), Unwritten> {
-        self.shared.stop.cancel();
-        let mut ended = self.shared.ended.clone();
-        // Nothing is ever sent: the only change is the end.
-        let result = timeout(limit, ended.changed()).await;
-        result.map(drop).map_err(|_| {
-            self.shared.task.abort();
-            Unwritten
-        })
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.task.abort();
+        self.shared.shutdown(limit).await
     }
 }
 
