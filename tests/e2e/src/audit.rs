@@ -36,6 +36,29 @@ impl Request {
             "create" | "update" | "patch" | "delete" | "deletecollection"
         )
     }
+
+    /// Whether a line of a manager's log is about a request of this method and path.
+    #[must_use]
+    pub fn is_told_by(&self, line: &str) -> bool {
+        let method = match self.verb.as_str() {
+            "create" => "POST",
+            "update" => "PUT",
+            "patch" => "PATCH",
+            _ => "DELETE",
+        };
+        let said = |field: String| line.split(' ').any(|word| word.trim() == field);
+        said(format!("method={method}")) && said(format!("path={:?}", self.path()))
+    }
+
+    /// Whether another request asked for the same of the same path.
+    #[must_use]
+    pub fn is_same_call(&self, other: &Self) -> bool {
+        self.verb == other.verb && self.path() == other.path()
+    }
+
+    fn path(&self) -> &str {
+        self.uri.split('?').next().unwrap_or_default()
+    }
 }
 
 /// Reads the log. The last line may still be in the making; it is left out.
@@ -76,4 +99,28 @@ pub fn soon(after: Duration) -> String {
 
 fn written(moment: jiff::Timestamp) -> String {
     moment.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_told_of_by_its_method_and_path() {
+        let request = Request {
+            verb: "update".into(),
+            uri: "/api/v1/namespaces/a/pods/b/status?x=y".into(),
+            user: String::new(),
+            user_agent: String::new(),
+            resource: "pods".into(),
+            received: String::new(),
+            code: 200,
+        };
+        let line = |method: &str, path: &str| {
+            format!("2026 DEBUG t: a leader's write starts method={method} path=\"{path}\"")
+        };
+        assert!(request.is_told_by(&line("PUT", "/api/v1/namespaces/a/pods/b/status")));
+        assert!(!request.is_told_by(&line("POST", "/api/v1/namespaces/a/pods/b/status")));
+        assert!(!request.is_told_by(&line("PUT", "/api/v1/namespaces/a/pods/b")));
+    }
 }
