@@ -3,6 +3,7 @@
 mod builder;
 mod clock;
 mod drain;
+mod intake;
 mod item;
 mod metering;
 mod queue;

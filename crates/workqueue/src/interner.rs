@@ -159,12 +159,12 @@ impl<K: Eq + Hash> Interner<K> {
 
     fn forget_retired(&mut self) {
         let mut retired = std::mem::take(&mut self.retired);
+        // One that was retired twice is here twice, and leaves once.
+        retired.retain(|id| self.leave_table(*id));
         for id in retired.drain(..) {
-            // One that was retired twice is here twice.
-            if self.slots[id.index()].state.flags == RETIRED {
-                self.idle -= 1;
-                self.remove(id);
-            }
+            self.free.push(id);
+            // A key is foreign code: it is dropped when nothing here is half done.
+            self.slots[id.index()].key = None;
         }
         self.retired = retired;
         if self.table.is_empty() && self.slots.len() > KEPT_SLOTS {
@@ -174,15 +174,19 @@ impl<K: Eq + Hash> Interner<K> {
         }
     }
 
-    fn remove(&mut self, id: Id) {
-        let slot = &mut self.slots[id.index()];
-        let hash = std::mem::take(&mut slot.state).hash.spread();
-        // Dropped when nothing here is half done: a key is foreign code.
-        let _key = slot.key.take();
+    /// Says whether the key was still retired. It stays in its slot: places in the table are far from each other
+    /// in memory, and while nothing else is done many of them are fetched together.
+    fn leave_table(&mut self, id: Id) -> bool {
+        let state = &mut self.slots[id.index()].state;
+        if state.flags != RETIRED {
+            return false;
+        }
+        let hash = std::mem::take(state).hash.spread();
         if let Ok(entry) = self.table.find_entry(hash, |found| *found == id) {
             entry.remove();
         }
-        self.free.push(id);
+        self.idle -= 1;
+        true
     }
 
     /// A key that was retired is needed after all.

@@ -73,9 +73,12 @@
 //! # Cost
 //!
 //! A key that the queue knows is stored once and stands for itself as a number; of idle keys at most 64 are kept. In steady state
-//! nothing is allocated. Adding a key that waits already is a lock, a hash and a comparison. Keys are cloned when
-//! handed out: use keys that are cheap to clone, such as `Arc<str>`. The clock is read only for delays and, if
-//! there is a sink for metrics, for durations.
+//! nothing is allocated. Keys are cloned when handed out: use keys that are cheap to clone, such as `Arc<str>`. The clock is read
+//! only for delays and, if there is a sink for metrics, for durations.
+//!
+//! While workers are busy an add is a short lock of its own and a place in a buffer; whoever takes the queue's lock next does the
+//! rest. So adds of an event handler wait neither for workers nor for each other's hashing, except one in 256 of a long
+//! row that nobody fetches.
 //!
 //! # Metrics
 //!

@@ -1,5 +1,6 @@
 //! The handle of a queue.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -51,12 +52,13 @@ impl<K: Key> Queue<K> {
     /// If the key waits already nothing changes. If a worker has it, it is handed out once more after that
     /// worker is done, however often it is added meanwhile. Ignored if the queue is shutting down.
     pub fn add(&self, key: K) {
-        self.shared.add(|state| state.machine.add(key, 0));
+        self.shared.add(Cow::Owned(key), 0);
     }
 
-    /// As [`add`](Self::add), but clones the key only if the queue does not know it.
+    /// As [`add`](Self::add), for a key that the caller goes on using. It is cloned unless it was added last; keys
+    /// should be cheap to clone, as an `Arc<str>` is.
     pub fn add_ref(&self, key: &K) {
-        self.shared.add(|state| state.machine.add_ref(key, 0));
+        self.shared.add(Cow::Borrowed(key), 0);
     }
 
     /// As [`add`](Self::add), with a priority, a delay or the limiter's delay.
@@ -64,8 +66,7 @@ impl<K: Key> Queue<K> {
     /// A key that waits already at a lower priority moves up; it never moves down.
     pub fn add_with(&self, key: K, how: Add) {
         if how.after.is_none() && !how.is_rate_limited {
-            self.shared
-                .add(|state| state.machine.add(key, how.priority));
+            self.shared.add(Cow::Owned(key), how.priority);
         } else {
             self.shared.change(|state| state.add_with(key, how));
         }

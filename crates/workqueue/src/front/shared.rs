@@ -1,17 +1,23 @@
 //! What all handles of a queue share.
 
+use std::borrow::Cow;
+use std::task::Context;
+
 use evenkeel_observe::{Descriptor, Metrics};
 use evenkeel_pace::Moment;
 
 use super::clock::Clock;
+use super::intake::Intake;
 use super::metering::{self, Durations, Meter};
-use super::state::{AnyLimiter, AnyOrder, GiveBack, Hand, State};
-use super::sync::{Arc, Mutex};
+use super::state::{AnyLimiter, AnyOrder, Found, GiveBack, Hand, State};
+use super::sync::{Arc, Mutex, MutexGuard};
 use crate::{Added, Key};
 
 pub(super) struct Shared<K> {
     state: Mutex<State<K>>,
+    intake: Intake<K>,
     clock: Clock,
+    is_measured: bool,
     durations: Durations,
     name: Option<Box<str>>,
 }
@@ -28,7 +34,9 @@ impl<K: Key> Shared<K> {
         let meter = measured.map(|_| Meter::default());
         Self {
             state: Mutex::new(State::new(order, limiter, meter, clock)),
+            intake: Intake::new(),
             clock,
+            is_measured: measured.is_some(),
             durations: measured
                 .map(|name| Durations::new(metrics, name))
                 .unwrap_or_default(),
@@ -68,27 +76,58 @@ impl<K: Key> Shared<K> {
         self.name.as_deref()
     }
 
-    /// An add without a delay. Most adds of a busy queue change nothing, and those end here.
-    pub(super) fn add(&self, add: impl FnOnce(&mut State<K>) -> Added) {
-        let mut state = self.state.lock();
-        let added = add(&mut state);
-        if !matches!(added, Added::Marked(_)) {
+    /// An add without a delay. It waits for nobody who works on the queue, unless the intake is full.
+    pub(super) fn add(&self, key: Cow<'_, K>, priority: i32) {
+        let now = || self.is_measured.then(|| self.clock.now());
+        let Err(key) = self.intake.push(key, priority, now) else {
             return;
+        };
+        let mut state = self.state.lock();
+        state.receive(&self.intake);
+        let added = match key {
+            Cow::Owned(key) => state.machine.add(key, priority),
+            Cow::Borrowed(key) => state.machine.add_ref(key, priority),
+        };
+        // Many adds change nothing, and those end here. What the intake had woke nobody: it had something only if
+        // nobody waits.
+        if matches!(added, Added::Marked(_)) {
+            state.note(added);
+            self.release(state);
         }
-        state.note(added);
-        let wakes = state.rouse();
-        drop(state);
-        wakes.wake();
     }
 
     /// Changes the state, and wakes whom that concerns.
     pub(super) fn change<R>(&self, change: impl FnOnce(&mut State<K>) -> R) -> R {
         let mut state = self.state.lock();
+        state.receive(&self.intake);
         let result = change(&mut state);
+        self.release(state);
+        result
+    }
+
+    /// A getter looks for a key. It keeps its `place` among those who wait as long as it finds none.
+    pub(super) fn look(
+        &self,
+        place: &mut Option<usize>,
+        sleeping: Option<Moment>,
+        cx: &Context<'_>,
+    ) -> Found<K> {
+        let mut state = self.state.lock();
+        state.receive(&self.intake);
+        let mut found = state.look(place, sleeping, cx);
+        while matches!(found, Found::Nothing(_)) && !state.close(&self.intake) {
+            state.receive(&self.intake);
+            found = state.look(place, sleeping, cx);
+        }
+        self.release(state);
+        found
+    }
+
+    fn release(&self, mut state: MutexGuard<'_, State<K>>) {
         let wakes = state.rouse();
+        state.reopen(&self.intake);
         drop(state);
         wakes.wake();
-        result
     }
 
     /// Reads the state as it is now: what is due counts as ready.

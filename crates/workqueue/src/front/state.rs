@@ -6,6 +6,7 @@ use std::time::Duration;
 use evenkeel_pace::{Limiter, Moment};
 
 use super::clock::Clock;
+use super::intake::{Intake, Pending};
 use super::metering::{Meter, Run};
 use super::waiters::{Wait, Waiters};
 use crate::{Add, Added, Key, Machine, Order, Taken};
@@ -18,6 +19,10 @@ pub(super) struct State<K> {
     pub(super) machine: Machine<K, AnyOrder<K>, AnyLimiter<K>>,
     pub(super) meter: Option<Meter>,
     waiters: Waiters,
+    /// What the intake had, on its way to the machine; empty in between.
+    received: Vec<Pending<K>>,
+    /// Whether the intake was told that getters wait.
+    intake_is_closed: bool,
     pub(super) clock: Clock,
 }
 
@@ -73,7 +78,35 @@ impl<K: Key> State<K> {
             machine: Machine::new(order, limiter),
             meter,
             waiters: Waiters::default(),
+            received: Vec::new(),
+            intake_is_closed: false,
             clock,
+        }
+    }
+
+    /// Adds what the intake has: whoever takes the lock begins with this.
+    pub(super) fn receive(&mut self, intake: &Intake<K>) {
+        intake.fetch(&mut self.received);
+        for Pending { key, priority, at } in self.received.drain(..) {
+            let added = self.machine.add(key, priority);
+            if let (Added::Marked(id), Some(meter), Some(at)) = (added, &mut self.meter, at) {
+                meter.mark(id, at);
+            }
+        }
+    }
+
+    /// A getter waits: from now on each add must wake it. Whether that is in time; if not, something came just
+    /// before.
+    pub(super) fn close(&mut self, intake: &Intake<K>) -> bool {
+        self.intake_is_closed |= intake.close_if_empty();
+        self.intake_is_closed
+    }
+
+    /// If nobody waits any more, adds need not wake anybody.
+    pub(super) fn reopen(&mut self, intake: &Intake<K>) {
+        if self.intake_is_closed && !self.waiters.are_any() {
+            self.intake_is_closed = false;
+            intake.open();
         }
     }
 

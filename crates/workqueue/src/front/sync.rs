@@ -3,10 +3,19 @@
 pub(super) use std::sync::Arc;
 
 #[cfg(not(all(test, loom)))]
-pub(super) use parking_lot::Mutex;
+pub(super) use {
+    parking_lot::{Mutex, MutexGuard},
+    std::sync::atomic::{AtomicBool, Ordering},
+};
 
 #[cfg(all(test, loom))]
-pub(super) use checked::Mutex;
+pub(super) use {
+    checked::Mutex,
+    loom::sync::{
+        MutexGuard,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// Under the model checker the lock is its own: each acquisition is a point where threads may change.
 #[cfg(all(test, loom))]

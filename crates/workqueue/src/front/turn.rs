@@ -59,7 +59,7 @@ impl<'a, K: Key> Turn<'a, K> {
 
     fn poll(&mut self, sleeping: Option<Moment>, cx: &Context<'_>) -> Poll<Step<K>> {
         let place = &mut self.place;
-        match self.shared.change(|state| state.look(place, sleeping, cx)) {
+        match self.shared.look(place, sleeping, cx) {
             Found::Key(hand, waited) => {
                 self.shared.observe_wait(waited);
                 Poll::Ready(Step::Key(hand))

@@ -139,6 +139,11 @@ impl Waiters {
         }
     }
 
+    /// Whether a getter waits that was not told to look.
+    pub(super) fn are_any(&self) -> bool {
+        !self.idle.is_empty() || self.keeper.is_some()
+    }
+
     /// Takes the wakers of all getters, to make them look.
     pub(super) fn rouse_all(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
