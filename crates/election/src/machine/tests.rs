@@ -32,25 +32,41 @@ pub(super) struct Player {
     pub(super) sent: Vec<&'static str>,
     /// Everything else that was given out.
     pub(super) said: Vec<Action>,
+    steps: usize,
 }
+
+/// More steps than any test needs. A machine that takes them gets nowhere.
+const STEPS: usize = 100_000;
 
 impl Player {
     pub(super) fn new(name: &str, now: f64) -> Self {
+        Self::of(candidate(name), now)
+    }
+
+    fn of(candidate: Candidate, now: f64) -> Self {
         Self {
-            machine: Machine::new(candidate(name), Rng::seeded(7), at(now).moment),
+            machine: Machine::new(candidate, Rng::seeded(7), at(now).moment),
             sent: Vec::new(),
             said: Vec::new(),
+            steps: 0,
         }
     }
 
     pub(super) fn tell(&mut self, now: f64, input: Input) {
+        self.step();
         self.machine.handle(at(now), input);
+    }
+
+    fn step(&mut self) {
+        self.steps += 1;
+        assert!(self.steps < STEPS, "the machine goes round in circles");
     }
 
     /// Takes the request in flight without answering it.
     pub(super) fn take(&mut self) -> Option<Request> {
         let mut request = None;
         while let Some(action) = self.machine.poll() {
+            self.step();
             match action {
                 Action::Send(sent) => request = Some(sent),
                 other => self.said.push(other),

@@ -128,7 +128,11 @@ pub(super) struct World {
     last_writes: u64,
     violation: Option<String>,
     log: Option<String>,
+    steps: usize,
 }
+
+/// More events than any schedule has. Machines that make so many get nowhere.
+const STEPS: usize = 200_000;
 
 /// What came of the leaders' writes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -174,6 +178,7 @@ impl World {
             last_writes: 0,
             violation: None,
             log: None,
+            steps: 0,
         };
         world.draw_faults();
         world
@@ -223,7 +228,13 @@ impl World {
         self.at(self.now + delay, event);
     }
 
+    fn step(&mut self) {
+        self.steps += 1;
+        assert!(self.steps < STEPS, "the machines go round in circles");
+    }
+
     fn happen(&mut self, event: Event) {
+        self.step();
         if let Some(node) = self.stopped(&event) {
             let until = self.nodes[node].stopped_until;
             self.at(until, event);
@@ -334,6 +345,7 @@ impl World {
         let now = self.now;
         self.nodes[index].tell(now, input);
         while let Some(action) = self.nodes[index].machine.poll() {
+            self.step();
             self.act(index, action);
         }
         if let Some(wake) = self.nodes[index].machine.wake_at() {

@@ -7,11 +7,7 @@ fn coordinated(name: &str) -> Player {
         coordinated: true,
         ..candidate(name)
     };
-    Player {
-        machine: Machine::new(me, Rng::seeded(7), at(0.0).moment),
-        sent: Vec::new(),
-        said: Vec::new(),
-    }
+    Player::of(me, 0.0)
 }
 
 fn current(table: &Table) -> Input {
