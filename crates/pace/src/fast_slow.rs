@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn client_go_rl4_fast_for_the_first_failures_then_slow() {
+    fn client_go_rl4_ts66_fast_for_the_first_failures_then_slow() {
         let mut limiter = FastSlow::new(Duration::from_millis(5), Duration::from_secs(10), 2);
         let now = Moment::ORIGIN;
         let mut delays = || limiter.when(&"a", now).as_millis();

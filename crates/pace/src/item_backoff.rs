@@ -160,7 +160,7 @@ mod tests {
     const NOW: Moment = Moment::ORIGIN;
 
     #[test]
-    fn client_go_rl1_doubles_to_the_cap_without_overflow() {
+    fn client_go_rl1_ts66_doubles_to_the_cap_without_overflow() {
         let mut limiter = ItemBackoff::new(Duration::from_millis(1), Duration::from_secs(1000));
         let delays: Vec<_> = (0..40).map(|_| limiter.when(&"a", NOW)).collect();
         assert_eq!(delays[..4], [1, 2, 4, 8].map(Duration::from_millis));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn client_go_rl4_max_of_takes_the_largest_delay_and_count() {
+    fn client_go_rl4_ts66_max_of_takes_the_largest_delay_and_count() {
         let fast = FastSlow::new(Duration::from_millis(5), Duration::from_secs(3), 3);
         let item = ItemBackoff::new(Duration::from_millis(1), Duration::from_secs(1));
         let mut limiter = fast.max_of(item);
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn client_go_rl4_a_cap_clamps_the_inner_delay() {
+    fn client_go_rl4_ts66_a_cap_clamps_the_inner_delay() {
         let mut limiter = ItemBackoff::new(Duration::from_secs(1), Duration::from_secs(1000))
             .capped(Duration::from_secs(3));
         let delays: Vec<_> = (0..4).map(|_| limiter.when(&"a", NOW).as_secs()).collect();

@@ -266,4 +266,6 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod scenarios;
+#[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
 mod incidents;
+mod scenarios;
 mod stress;
 mod wakeups;
 

@@ -437,7 +437,7 @@ proptest! {
     }
 
     #[test]
-    fn priority_agrees_with_the_model(steps in steps(), patience in 1..5u32) {
+    fn controller_runtime_t58_priority_agrees_with_the_model(steps in steps(), patience in 1..5u32) {
         check(Priority::new(NonZeroU32::new(patience).unwrap()), Some(patience), steps)?;
     }
 

@@ -25,7 +25,7 @@ fn run_all<K: Key, O: Order<K>>(queue: &mut Machine<K, O>) -> Vec<K> {
 }
 
 #[test]
-fn client_go_w1_adds_coalesce_before_and_during_processing() {
+fn client_go_w1_ts64_adds_coalesce_before_and_during_processing() {
     let mut queue = fifo();
     for _ in 0..3 {
         queue.add("a", 0);

@@ -108,7 +108,7 @@ async fn client_go_w1_sixteen_workers_never_share_a_key() {
 
 /// The small sister of the next one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn client_go_w1_sixty_four_workers_never_share_a_key() {
+async fn client_go_w1_ts63_sixty_four_workers_never_share_a_key() {
     no_two_workers_share_a_key(64, 256, 50_000).await;
 }
 
