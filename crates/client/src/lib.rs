@@ -124,6 +124,7 @@
 mod api;
 mod client;
 mod config;
+mod conflict;
 mod credentials;
 mod discovery;
 mod error;
@@ -141,6 +142,7 @@ mod watch;
 pub use api::{Api, Deleted, Subresource};
 pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
 pub use config::{Config, ConfigError, ConnectError};
+pub use conflict::{ConflictRetries, retry_on_conflict};
 pub use credentials::{Credentials, Secret};
 pub use discovery::{DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryFailure};
 pub use error::{
