@@ -6,12 +6,13 @@ fn ts70_no_lease_is_created_and_an_empty_one_taken() {
     let mut a = Player::new("A", 0.0);
     a.settle(0.0, &mut table);
     assert_eq!((table.holder(), table.transitions()), ("A", 0));
-    assert_eq!(a.leader(), Some("A"));
+    assert_eq!((a.leader(), a.machine.transitions()), (Some("A"), 0));
 
     let mut table = Table::held_by("", 1);
     let mut b = Player::new("B", 0.0);
     b.settle(0.0, &mut table);
     assert_eq!((table.holder(), table.transitions()), ("B", 1));
+    assert_eq!(b.machine.transitions(), 1);
     assert_eq!(b.sent[..2], ["get", "update"], "client-go L9");
 }
 
@@ -190,4 +191,20 @@ fn a_deleted_lease_frees_nothing_for_those_who_saw_its_holder() {
     a.run(20.0, &mut table);
     assert!(a.leads());
     assert_eq!(table.transitions(), 0);
+}
+
+#[test]
+fn a_wake_up_before_its_time_asks_for_nothing() {
+    let mut table = Table::held_by("rival", 60);
+    let mut a = Player::new("A", 0.0);
+    a.settle(0.0, &mut table);
+    a.tell(0.1, Input::Tick);
+    assert_eq!(a.take(), None, "while campaigning");
+
+    let mut table = Table::default();
+    let mut a = Player::new("A", 0.0);
+    a.settle(0.0, &mut table);
+    assert!(a.leads());
+    a.tell(0.1, Input::Tick);
+    assert_eq!(a.take(), None, "while leading");
 }

@@ -35,7 +35,7 @@ fn count(events: &[SeriesEvent]) -> Option<i32> {
 }
 
 #[test]
-fn e6_the_second_makes_a_series_and_later_ones_are_only_counted() {
+fn ts83_e6_the_second_makes_a_series_and_later_ones_are_only_counted() {
     let mut cache = SeriesCache::new(at(0));
     let first = report(&mut cache, &occurrence("web", "no nodes"), 0);
     assert_eq!(count(&first), None);
@@ -56,7 +56,7 @@ fn e6_the_second_makes_a_series_and_later_ones_are_only_counted() {
 }
 
 #[test]
-fn e6_a_series_is_written_when_it_has_been_quiet_for_six_minutes_and_then_over() {
+fn ts83_e6_a_series_is_written_when_it_has_been_quiet_for_six_minutes_and_then_over() {
     let mut cache = SeriesCache::new(at(0));
     for minutes in [0, 1, 2] {
         report(&mut cache, &occurrence("web", ""), minutes);
@@ -74,7 +74,7 @@ fn e6_a_series_is_written_when_it_has_been_quiet_for_six_minutes_and_then_over()
 }
 
 #[test]
-fn e6_counts_are_written_every_thirty_minutes() {
+fn ts83_e6_counts_are_written_every_thirty_minutes() {
     let mut cache = SeriesCache::new(at(0));
     let mut written = Vec::new();
     for minutes in 0..=60 {

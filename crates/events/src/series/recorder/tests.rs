@@ -31,7 +31,7 @@ async fn events(client: &Client) -> Vec<SeriesEvent> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn e6_an_event_is_posted_and_its_series_patched() {
+async fn ts83_e6_an_event_is_posted_and_its_series_patched() {
     let (_server, client, recorder) = stage();
     report(&recorder, "web");
     sleep(SECOND).await;
