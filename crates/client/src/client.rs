@@ -32,6 +32,7 @@ use tower_service::Service;
 
 use crate::api::Api;
 use crate::config::{Config, ConnectError};
+use crate::credentials::Impersonation;
 use crate::error::Result;
 use crate::transport::{Lane, ReqwestTransport, ServiceTransport, Transport, TransportOptions};
 
@@ -93,7 +94,7 @@ impl Client {
         transport: &TransportOptions,
     ) -> Result<Self, ConnectError> {
         let options = ClientOptions::from_config(config)?;
-        let transport = ReqwestTransport::new(config, transport)?;
+        let transport = ReqwestTransport::sharing(config, transport, &options.credentials)?;
         Ok(Self::new(transport, options))
     }
 
@@ -132,6 +133,12 @@ impl Client {
     #[must_use]
     pub fn with_field_manager(&self, manager: impl Into<String>) -> Self {
         self.with_options(|options| options.field_manager = Some(manager.into()))
+    }
+
+    /// The same client, that acts as somebody else.
+    #[must_use]
+    pub fn with_impersonation(&self, whom: Impersonation) -> Self {
+        self.with_options(|options| options.impersonation = Some(whom))
     }
 
     /// The same client with other time limits.

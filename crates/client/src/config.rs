@@ -1,24 +1,29 @@
 //! Where the server is, how to trust it and how to be trusted.
 
+mod auth;
+mod build;
 mod error;
 mod in_cluster;
 mod kubeconfig;
 mod load;
 mod pem;
+mod proxy;
 mod resolve;
 #[cfg(test)]
 mod tests;
 
 pub use self::error::{ConfigError, ConnectError};
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use http::Uri;
-use http::uri::Scheme;
 
 pub(crate) use self::pem::Pem;
+pub(crate) use self::proxy::ProxyUrl;
 
-use crate::credentials::{Credentials, Secret};
+use self::auth::Auth;
+use self::proxy::ProxyChoice;
+use crate::credentials::{ExecPolicy, Impersonation};
 
 /// How to reach one API server: from kubeconfig files, from inside a pod, or by hand.
 ///
@@ -39,10 +44,14 @@ pub struct Config {
     origin: String,
     tls: TlsConfig,
     auth: Auth,
+    exec_policy: ExecPolicy,
+    impersonation: Option<Impersonation>,
+    proxy: ProxyChoice,
+    compression: bool,
 }
 
 /// The part of a configuration that concerns the connection.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TlsConfig {
     pub(crate) ca: Option<Pem>,
     pub(crate) identity: Option<Identity>,
@@ -51,25 +60,10 @@ pub(crate) struct TlsConfig {
 }
 
 /// A client certificate with its key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) certificate: Pem,
     pub(crate) key: Pem,
-}
-
-#[derive(Clone, Debug, Default)]
-enum Auth {
-    #[default]
-    None,
-    Token(Secret),
-    TokenFile {
-        path: PathBuf,
-        fallback: Option<Secret>,
-    },
-    Basic {
-        user: String,
-        password: Secret,
-    },
 }
 
 impl Config {
@@ -93,6 +87,10 @@ impl Config {
             origin: origin.into(),
             tls: TlsConfig::default(),
             auth: Auth::None,
+            exec_policy: ExecPolicy::AllowAll,
+            impersonation: None,
+            proxy: ProxyChoice::Environment,
+            compression: true,
         })
     }
 
@@ -146,109 +144,6 @@ impl Config {
         in_cluster::load(&load::Environment::process())
     }
 
-    /// Authenticates with a bearer token.
-    #[must_use]
-    pub fn token(mut self, token: impl Into<Secret>) -> Self {
-        self.auth = Auth::Token(token.into());
-        self
-    }
-
-    /// Authenticates with a bearer token in a file that someone else renews.
-    #[must_use]
-    pub fn token_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.auth = Auth::TokenFile {
-            path: path.into(),
-            fallback: None,
-        };
-        self
-    }
-
-    /// Authenticates with a user name and a password.
-    #[must_use]
-    pub fn basic_auth(mut self, user: impl Into<String>, password: impl Into<Secret>) -> Self {
-        self.auth = Auth::Basic {
-            user: user.into(),
-            password: password.into(),
-        };
-        self
-    }
-
-    /// Authenticates with a client certificate and its key, both in PEM.
-    #[must_use]
-    pub fn client_certificate_pem(
-        mut self,
-        certificate: impl Into<Vec<u8>>,
-        key: impl Into<Vec<u8>>,
-    ) -> Self {
-        self.tls.identity = Some(Identity {
-            certificate: Pem::inline(certificate.into(), "the client certificate"),
-            key: Pem::inline(key.into(), "the client key"),
-        });
-        self
-    }
-
-    /// Authenticates with a client certificate and its key, both in PEM files.
-    #[must_use]
-    pub fn client_certificate_file(
-        mut self,
-        certificate: impl Into<PathBuf>,
-        key: impl Into<PathBuf>,
-    ) -> Self {
-        self.tls.identity = Some(Identity {
-            certificate: Pem::file(certificate.into(), "the client certificate"),
-            key: Pem::file(key.into(), "the client key"),
-        });
-        self
-    }
-
-    /// Trusts the certificates in this PEM text, and no others.
-    #[must_use]
-    pub fn ca_pem(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.tls.ca = Some(Pem::inline(pem.into(), "the CA certificate"));
-        self
-    }
-
-    /// Trusts the certificates in this PEM file, and no others.
-    #[must_use]
-    pub fn ca_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.tls.ca = Some(Pem::file(path.into(), "the CA certificate"));
-        self
-    }
-
-    /// Trusts whoever answers. For experiments: everyone on the way can read the credentials.
-    #[must_use]
-    pub fn insecure(mut self) -> Self {
-        self.tls.insecure = true;
-        self
-    }
-
-    /// Expects a certificate for this name instead of the server's host.
-    #[must_use]
-    pub fn server_name(mut self, name: impl Into<String>) -> Self {
-        self.tls.server_name = Some(name.into());
-        self
-    }
-
-    /// The namespace for callers that name none.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.default_namespace = namespace.into();
-        self
-    }
-
-    /// Another server with the same credentials. A server name that was expected before no
-    /// longer is.
-    ///
-    /// # Errors
-    ///
-    /// If `url` is no HTTP URL.
-    pub fn with_server(mut self, url: &str) -> Result<Self, ConfigError> {
-        self.server = parse_server(url, self.tls.has_any())
-            .map_err(|reason| ConfigError::invalid("--server", format!("{url:?}: {reason}")))?;
-        self.tls.server_name = None;
-        Ok(self)
-    }
-
     /// Where the server is.
     #[must_use]
     pub fn server(&self) -> &Uri {
@@ -269,27 +164,45 @@ impl Config {
         &self.origin
     }
 
-    /// The credentials, ready for use. None are sent in the clear.
-    pub(crate) fn credentials(&self) -> Result<Credentials, ConnectError> {
-        let encrypted = self.server.scheme() == Some(&Scheme::HTTPS);
-        let credentials = match &self.auth {
-            Auth::None => Ok(Credentials::none()),
-            _ if !encrypted => {
-                tracing::warn!(server = %self.server, "credentials are not sent over plain HTTP");
-                Ok(Credentials::none())
-            }
-            Auth::Token(token) => Credentials::bearer(token),
-            Auth::TokenFile { path, fallback } => Credentials::token_file(path, fallback.as_ref()),
-            Auth::Basic { user, password } => Credentials::basic(user, password),
-        };
-        credentials.map_err(|error| ConnectError::Credential {
-            origin: self.origin.clone(),
-            error,
-        })
+    pub(crate) fn impersonation(&self) -> Option<&Impersonation> {
+        self.impersonation.as_ref()
+    }
+
+    /// Whether answers may be compressed.
+    pub(crate) fn compression(&self) -> bool {
+        self.compression
+    }
+
+    /// The proxy on the way to the server, if there is one.
+    pub(crate) fn chosen_proxy(&self) -> Result<Option<ProxyUrl>, ConfigError> {
+        proxy::choose(self, &load::Environment::process())
     }
 }
 
 impl TlsConfig {
+    /// The same with the contents of its files.
+    pub(crate) fn loaded(&self) -> Result<Self, ConfigError> {
+        Ok(Self {
+            ca: self.ca.as_ref().map(Pem::loaded).transpose()?,
+            identity: match &self.identity {
+                None => None,
+                Some(identity) => Some(Identity {
+                    certificate: identity.certificate.loaded()?,
+                    key: identity.key.loaded()?,
+                }),
+            },
+            insecure: self.insecure,
+            server_name: self.server_name.clone(),
+        })
+    }
+
+    /// Whether there are files that someone may replace.
+    pub(crate) fn has_files(&self) -> bool {
+        let identity = self.identity.as_ref();
+        self.ca.as_ref().is_some_and(Pem::is_file)
+            || identity.is_some_and(|it| it.certificate.is_file() || it.key.is_file())
+    }
+
     fn has_any(&self) -> bool {
         self.ca.is_some() || self.identity.is_some() || self.insecure || self.server_name.is_some()
     }

@@ -1,11 +1,17 @@
 //! Who is asking: what goes into the `Authorization` header.
 
+mod exec;
+mod impersonation;
 mod secret;
 #[cfg(test)]
 mod tests;
 mod token_file;
 
+pub use self::exec::{ExecConfig, ExecPolicy, ExecVersion, InteractiveMode};
+pub use self::impersonation::Impersonation;
 pub use self::secret::Secret;
+
+pub(crate) use self::exec::{ClusterInfo, ExecPlugin};
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +24,8 @@ use crate::error::CredentialError;
 
 /// Credentials that are sent with each request. Cloning shares them.
 ///
-/// Client certificates are not among them: they belong to the connection.
+/// Client certificates are not among them, except those of an exec plugin: they belong to the
+/// connection.
 #[derive(Clone, Debug)]
 pub struct Credentials(Kind);
 
@@ -27,6 +34,15 @@ enum Kind {
     None,
     Fixed(HeaderValue),
     File(Arc<TokenFile>),
+    Exec(Arc<ExecPlugin>),
+}
+
+/// What one try shows to the server.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Offer {
+    pub(crate) header: Option<HeaderValue>,
+    /// The run of the plugin that it is from.
+    run: u64,
 }
 
 impl Credentials {
@@ -77,20 +93,42 @@ impl Credentials {
         )?))))
     }
 
-    /// The header for the next try.
-    pub(crate) async fn authorization(&self) -> Result<Option<HeaderValue>, CredentialError> {
+    /// A program that prints a token or a client certificate.
+    pub(crate) fn exec(plugin: ExecPlugin) -> Self {
+        Self(Kind::Exec(Arc::new(plugin)))
+    }
+
+    /// The program, if there is one: its certificates belong to the connection.
+    pub(crate) fn plugin(&self) -> Option<&Arc<ExecPlugin>> {
         match &self.0 {
-            Kind::None => Ok(None),
-            Kind::Fixed(value) => Ok(Some(value.clone())),
-            Kind::File(file) => Ok(Some(file.current().await)),
+            Kind::Exec(plugin) => Some(plugin),
+            _ => None,
+        }
+    }
+
+    /// What to show at the next try.
+    pub(crate) async fn offer(&self) -> Result<Offer, CredentialError> {
+        let fixed = |header| Offer { header, run: 0 };
+        match &self.0 {
+            Kind::None => Ok(Offer::default()),
+            Kind::Fixed(value) => Ok(fixed(Some(value.clone()))),
+            Kind::File(file) => Ok(fixed(Some(file.current().await))),
+            Kind::Exec(plugin) => {
+                let obtained = plugin.current().await?;
+                Ok(Offer {
+                    header: obtained.header.clone(),
+                    run: obtained.run,
+                })
+            }
         }
     }
 
     /// The server refused `used`: whether there is something else to offer now.
-    pub(crate) async fn refresh(&self, used: Option<&HeaderValue>) -> bool {
+    pub(crate) async fn refresh(&self, used: &Offer) -> bool {
         match &self.0 {
             Kind::None | Kind::Fixed(_) => false,
-            Kind::File(file) => file.replace(used).await,
+            Kind::File(file) => file.replace(used.header.as_ref()).await,
+            Kind::Exec(plugin) => plugin.replace(used.run).await,
         }
     }
 }

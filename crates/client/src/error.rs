@@ -264,13 +264,46 @@ pub enum CredentialError {
         /// `token` or `user name or password`.
         what: &'static str,
     },
+    /// The exec plugin gave no credentials.
+    #[error("exec plugin {command}: {reason}")]
+    Plugin {
+        /// The program, as the configuration names it.
+        command: String,
+        /// What went wrong.
+        failure: PluginFailure,
+        /// The same in words, with what the program wrote to standard error. It quotes no
+        /// argument and no credential.
+        reason: String,
+    },
+}
+
+/// What went wrong with an exec plugin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PluginFailure {
+    /// The program is not there.
+    NotFound,
+    /// It ended with a failure, or could not be run.
+    Failed,
+    /// It did not end in time, and was killed.
+    TimedOut,
+    /// What it printed is no credential of the version that was asked for.
+    BadAnswer,
+    /// It has to ask the user, and there is no terminal.
+    NotInteractive,
 }
 
 impl CredentialError {
-    /// Whether it may work a little later: files may appear.
+    /// Whether it may work a little later: files may appear, and what a program needs may too.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::TokenFile { .. })
+        match self {
+            Self::TokenFile { .. } => true,
+            Self::Plugin { failure, .. } => {
+                matches!(failure, PluginFailure::Failed | PluginFailure::TimedOut)
+            }
+            Self::NotAHeader { .. } => false,
+        }
     }
 }
 

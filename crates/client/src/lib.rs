@@ -3,8 +3,7 @@
 //!
 //! Use it for controllers, and for anything that follows the state of a cluster. To *keep*
 //! that state, with indexes and handlers, put `evenkeel-store` on top. It is no replacement
-//! for kubectl, and it does not (yet) run exec credential plugins, speak through proxies, or
-//! upgrade connections for `exec` and port-forward.
+//! for kubectl, and it does not (yet) upgrade connections for `exec` and port-forward.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -90,6 +89,9 @@
 //!   [asked for](Client::with_rate_limit).
 //! - **No secret is printed** by `Debug`, an error or a log line. Credentials never travel
 //!   over plain HTTP, redirects are not followed.
+//! - **Credentials may change.** Tokens are read again without touching a connection; a new
+//!   client certificate or CA has new connections, and watches on the old ones end within a
+//!   bound. Exec plugins run once for all who wait, and are killed when nobody does.
 //! - **No globals.** The TLS provider is chosen by a feature and handed over explicitly;
 //!   nothing is spawned, and everything ends when it is dropped.
 //!
@@ -143,10 +145,13 @@ pub use api::{Api, Deleted, Subresource};
 pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
 pub use config::{Config, ConfigError, ConnectError};
 pub use conflict::{ConflictRetries, retry_on_conflict};
-pub use credentials::{Credentials, Secret};
+pub use credentials::{
+    Credentials, ExecConfig, ExecPolicy, ExecVersion, Impersonation, InteractiveMode, Secret,
+};
 pub use discovery::{DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryFailure};
 pub use error::{
-    CredentialError, DecodeError, EncodeError, Error, RequestError, Result, WatchError,
+    CredentialError, DecodeError, EncodeError, Error, PluginFailure, RequestError, Result,
+    WatchError,
 };
 pub use identity::Identity;
 pub use list::{List, Page, PageInfo, PageItem, PageStream, Undecodable};

@@ -1,15 +1,20 @@
 //! The seam between the client and the network.
 
 mod connection;
+mod drain;
 mod error;
 mod http_error;
+mod options;
+mod pool;
+mod reload;
 mod reqwest;
 mod service;
 mod tls;
 mod watch_pool;
 
 pub use self::error::{TransportError, TransportErrorKind};
-pub use self::reqwest::{ReqwestTransport, TransportOptions};
+pub use self::options::TransportOptions;
+pub use self::reqwest::ReqwestTransport;
 pub use self::service::ServiceTransport;
 
 use bytes::Bytes;

@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::metering::Meter;
 use super::retry::Retries;
 use super::{Client, Outgoing, body, status_body, warning};
+use crate::credentials::Offer;
 use crate::error::{RequestError, Result};
 use crate::transport::{ByteStream, TransportError};
 
@@ -73,8 +74,8 @@ impl Client {
                 meter.limited(limiter.wait().await);
             }
             limited = true;
-            let authorization = options.credentials.authorization().await?;
-            let request = self.build(outgoing, authorization.as_ref())?;
+            let offer = self.offer(outgoing).await?;
+            let request = self.build(outgoing, offer.header.as_ref())?;
             let outcome = self.send_once(outgoing, request).await;
             let code = outcome.as_ref().ok().map(http::Response::status);
             meter.tried(code, outgoing.body.len());
@@ -92,22 +93,32 @@ impl Client {
             if succeeded(outgoing, response.status()) {
                 return Ok(response);
             }
-            if response.status() == StatusCode::UNAUTHORIZED
+            let asked = retry_after(response.headers());
+            let (head, answer) = response.into_parts();
+            // Over HTTP/1.1 the next try can only have this connection when the body is read.
+            let text = body::read_error(answer, options.timeouts.body_idle).await;
+            if head.status == StatusCode::UNAUTHORIZED
                 && !refreshed
-                && options.credentials.refresh(authorization.as_ref()).await
+                && !brings_its_own(outgoing)
+                && options.credentials.refresh(&offer).await
             {
                 refreshed = true;
                 continue;
             }
-            let asked = retry_after(response.headers());
-            let (head, answer) = response.into_parts();
-            let text = body::read_error(answer, options.timeouts.body_idle).await;
             let status = status_body::status_of(outgoing, &head, &text);
             match retries.after_status(&status, asked) {
                 Some(wait) => self.pause(outgoing, wait, &status).await,
                 None => return Err(status.into()),
             }
         }
+    }
+
+    /// Credentials are not even obtained for a request that brings its own (client-go X4).
+    async fn offer(&self, outgoing: &Outgoing) -> Result<Offer> {
+        if brings_its_own(outgoing) {
+            return Ok(Offer::default());
+        }
+        Ok(self.options().credentials.offer().await?)
     }
 
     async fn pause(
@@ -151,8 +162,11 @@ impl Client {
             absolute(&options.server, &outgoing.target).map_err(|error| malformed(&error))?;
         let headers = request.headers_mut();
         headers.clone_from(&outgoing.headers);
-        if let (Some(value), false) = (authorization, headers.contains_key(header::AUTHORIZATION)) {
+        if let Some(value) = authorization {
             headers.insert(header::AUTHORIZATION, value.clone());
+        }
+        if let Some(whom) = &options.impersonation {
+            whom.add_to(headers)?;
         }
         if !headers.contains_key(header::USER_AGENT) {
             let agent =
@@ -161,6 +175,10 @@ impl Client {
         }
         Ok(request)
     }
+}
+
+fn brings_its_own(outgoing: &Outgoing) -> bool {
+    outgoing.headers.contains_key(header::AUTHORIZATION)
 }
 
 /// A watch is only a watch when the answer is 200; other requests succeed with any 2xx.

@@ -5,7 +5,7 @@ use http::Uri;
 
 use super::RetryPolicy;
 use crate::config::{Config, ConnectError};
-use crate::credentials::Credentials;
+use crate::credentials::{Credentials, Impersonation};
 
 /// Everything about a [`Client`](crate::Client) that is not its transport.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct ClientOptions {
     pub server: Uri,
     /// Who is asking.
     pub credentials: Credentials,
+    /// Whom to act as.
+    pub impersonation: Option<Impersonation>,
     /// The namespace for callers that name none.
     pub default_namespace: String,
     /// Sent with every request.
@@ -95,6 +97,7 @@ impl ClientOptions {
         Self {
             server,
             credentials: Credentials::none(),
+            impersonation: None,
             default_namespace: "default".into(),
             user_agent: concat!("evenkeel-client/", env!("CARGO_PKG_VERSION")).into(),
             field_manager: None,
@@ -114,6 +117,7 @@ impl ClientOptions {
     pub fn from_config(config: &Config) -> Result<Self, ConnectError> {
         let mut options = Self::new(config.server().clone());
         options.credentials = config.credentials()?;
+        options.impersonation = config.impersonation().cloned();
         options.default_namespace = config.default_namespace().to_owned();
         options.seed = evenkeel_pace::Rng::from_entropy().next_u64();
         Ok(options)

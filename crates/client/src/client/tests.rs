@@ -8,7 +8,9 @@ use tokio::time::Instant;
 use super::{ClientOptions, RetryPolicy, Timeouts};
 use crate::testing::{Answer, Pod, Scripted};
 use crate::transport::TransportErrorKind;
-use crate::{Api, Client, Credentials, Error, ListOptions, Secret, WatchOptions, WriteOptions};
+use crate::{
+    Api, Client, Credentials, Error, Impersonation, ListOptions, Secret, WatchOptions, WriteOptions,
+};
 
 const POD: &str = r#"{"metadata":{"name":"a","namespace":"ns"}}"#;
 
@@ -472,6 +474,34 @@ async fn headers_of_a_request() {
         "the request's own wins (TR5)"
     );
     assert!(!format!("{client:?}").contains("t0ken"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn tr8_impersonation_goes_with_every_request_that_does_not_bring_its_own() {
+    let server = Scripted::new(|_, _| Answer::ok(POD));
+    let client = server.client();
+    let jane = client.with_impersonation(Impersonation::user("jane").group("a"));
+    pods(&jane).get("a").await.unwrap();
+    pods(&client).get("a").await.unwrap();
+    let own = http::Request::get("/version").header("impersonate-user", "own");
+    jane.raw(own.body(bytes::Bytes::new()).unwrap())
+        .await
+        .unwrap();
+    let seen = server.seen();
+    let headers = |nth: usize| {
+        let seen = &seen[nth];
+        (
+            seen.header("impersonate-user"),
+            seen.header("impersonate-group"),
+        )
+    };
+    assert_eq!(headers(0), ("jane", "a"));
+    assert_eq!(
+        headers(1),
+        ("", ""),
+        "the client that it came from stays as it was"
+    );
+    assert_eq!(headers(2), ("own", ""));
 }
 
 #[tokio::test(start_paused = true)]

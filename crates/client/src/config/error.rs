@@ -76,6 +76,14 @@ pub enum ConfigError {
         /// The feature.
         what: &'static str,
     },
+    /// The policy of the program does not let it run this exec plugin.
+    #[error("{origin}: exec plugin {} is not allowed here", command.display())]
+    ExecNotAllowed {
+        /// The file and the entry.
+        origin: String,
+        /// The program.
+        command: PathBuf,
+    },
     /// There is neither a kubeconfig nor a pod around us.
     #[error("no cluster is configured: {tried}")]
     NoConfiguration {

@@ -57,7 +57,25 @@ pub(super) struct Cluster {
     pub(super) certificate_authority_data: Option<String>,
     pub(super) insecure_skip_tls_verify: Option<bool>,
     pub(super) tls_server_name: Option<String>,
-    pub(super) proxy_url: Option<String>,
+    pub(super) proxy_url: Option<Secret>,
+    pub(super) disable_compression: Option<bool>,
+    extensions: Option<Vec<Extension>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Extension {
+    name: String,
+    #[serde(default)]
+    extension: serde_json::Value,
+}
+
+impl Cluster {
+    /// What is meant for the exec plugin.
+    pub(super) fn exec_extension(&self) -> serde_json::Value {
+        let mut all = self.extensions.iter().flatten();
+        let found = all.find(|extension| extension.name == "client.authentication.k8s.io/exec");
+        found.map_or(serde_json::Value::Null, |found| found.extension.clone())
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -72,10 +90,44 @@ pub(super) struct User {
     pub(super) client_certificate_data: Option<String>,
     pub(super) client_key: Option<String>,
     pub(super) client_key_data: Option<Secret>,
-    pub(super) exec: Option<serde::de::IgnoredAny>,
+    pub(super) exec: Option<Exec>,
     pub(super) auth_provider: Option<serde::de::IgnoredAny>,
     #[serde(rename = "as")]
     pub(super) impersonate: Option<String>,
+    #[serde(rename = "as-uid")]
+    pub(super) impersonate_uid: Option<String>,
+    #[serde(rename = "as-groups")]
+    pub(super) impersonate_groups: Option<Vec<String>>,
+    #[serde(rename = "as-user-extra")]
+    pub(super) impersonate_extra: Option<BTreeMap<String, Vec<String>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Exec {
+    pub(super) command: Option<String>,
+    pub(super) args: Option<Vec<String>>,
+    pub(super) env: Option<Vec<Variable>>,
+    pub(super) api_version: Option<String>,
+    pub(super) install_hint: Option<String>,
+    pub(super) provide_cluster_info: Option<bool>,
+    pub(super) interactive_mode: Option<String>,
+}
+
+/// Arguments and variables may be credentials.
+impl std::fmt::Debug for Exec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Exec")
+            .field("command", &self.command)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) value: Option<Secret>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use super::ConfigError;
 
 /// PEM text, or the file that it is in.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Pem {
     source: Source,
     /// The entry that it comes from.
     origin: Arc<str>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 enum Source {
     Inline(Arc<[u8]>),
     File(PathBuf),
@@ -32,8 +32,21 @@ impl Pem {
         }
     }
 
+    /// Whether it may change while the program runs.
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.source, Source::File(_))
+    }
+
     pub(crate) fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// The same with the contents of the file.
+    pub(crate) fn loaded(&self) -> Result<Self, ConfigError> {
+        Ok(Self {
+            source: Source::Inline(self.read()?),
+            origin: Arc::clone(&self.origin),
+        })
     }
 
     pub(crate) fn read(&self) -> Result<Arc<[u8]>, ConfigError> {

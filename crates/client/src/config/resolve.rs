@@ -1,8 +1,11 @@
+mod exec;
+
 use base64::Engine;
 
 use super::kubeconfig::{Cluster, Context, Entry, Kubeconfig, User};
+use super::proxy::{ProxyChoice, ProxyUrl};
 use super::{Auth, Config, ConfigError, Identity, Pem, TlsConfig};
-use crate::credentials::Secret;
+use crate::credentials::{Impersonation, Secret};
 
 /// Makes a configuration of one context.
 pub(super) fn resolve(
@@ -40,7 +43,8 @@ pub(super) fn resolve(
     if let Some(user) = user {
         config.origin = user.origin("user", user_name);
         config.tls.identity = identity(user, &config.origin)?;
-        config.auth = auth(user, &config.origin)?;
+        config.auth = auth(user, &config, &cluster.value)?;
+        config.impersonation = impersonation(&user.value, &config.origin)?;
     }
     config.default_namespace = namespace(context);
     Ok(config)
@@ -64,12 +68,6 @@ fn namespace(context: &Entry<Context>) -> String {
 fn from_cluster(entry: &Entry<Cluster>, name: &str) -> Result<Config, ConfigError> {
     let origin = entry.origin("cluster", name);
     let cluster = &entry.value;
-    if set(cluster.proxy_url.as_ref()).is_some() {
-        return Err(ConfigError::NotSupported {
-            origin,
-            what: "proxy-url",
-        });
-    }
     let Some(server) = set(cluster.server.as_ref()) else {
         return Err(ConfigError::invalid(origin, "server is not set"));
     };
@@ -87,6 +85,10 @@ fn from_cluster(entry: &Entry<Cluster>, name: &str) -> Result<Config, ConfigErro
     };
     let mut config = Config::at(server, tls.has_any(), &origin)?;
     config.tls = tls;
+    if let Some(url) = cluster.proxy_url.as_ref().filter(|url| !url.is_empty()) {
+        config.proxy = ProxyChoice::Url(ProxyUrl::parse(url.expose(), &origin)?);
+    }
+    config.compression = !cluster.disable_compression.unwrap_or_default();
     Ok(config)
 }
 
@@ -118,22 +120,18 @@ fn identity(entry: &Entry<User>, origin: &str) -> Result<Option<Identity>, Confi
 }
 
 /// The methods exclude each other; a client certificate goes with any of them (client-go K7).
-fn auth(entry: &Entry<User>, origin: &str) -> Result<Auth, ConfigError> {
-    let user = &entry.value;
-    let unsupported = [
-        ("exec", user.exec.is_some()),
-        ("auth-provider", user.auth_provider.is_some()),
-        (
-            "impersonation (as)",
-            set(user.impersonate.as_ref()).is_some(),
-        ),
-    ];
-    if let Some((what, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {
+/// A plugin is only run if there is none of them (X4).
+fn auth(entry: &Entry<User>, config: &Config, cluster: &Cluster) -> Result<Auth, ConfigError> {
+    let (user, origin) = (&entry.value, config.origin.as_str());
+    if user.auth_provider.is_some() {
         return Err(ConfigError::NotSupported {
             origin: origin.to_owned(),
-            what,
+            what: "auth-provider",
         });
     }
+    let exec = user.exec.as_ref();
+    let exec = exec.map(|exec| exec::resolve(entry, exec, cluster, origin));
+    let exec = exec.transpose()?;
     let token = user.token.clone().filter(|token| !token.is_empty());
     let token_file = set(user.token_file.as_ref());
     let basic = set(user.username.as_ref()).is_some()
@@ -154,8 +152,35 @@ fn auth(entry: &Entry<User>, origin: &str) -> Result<Auth, ConfigError> {
             user: user.username.clone().unwrap_or_default(),
             password: user.password.clone().unwrap_or_else(|| "".into()),
         },
-        (None, None) => Auth::None,
+        (None, None) => match exec {
+            Some(exec) if config.tls.identity.is_none() => Auth::Exec(exec),
+            _ => Auth::None,
+        },
     })
+}
+
+fn impersonation(user: &User, origin: &str) -> Result<Option<Impersonation>, ConfigError> {
+    let uid = set(user.impersonate_uid.as_ref());
+    let groups = user.impersonate_groups.iter().flatten();
+    let extra = user.impersonate_extra.iter().flatten();
+    let extra = extra.flat_map(|(key, values)| values.iter().map(move |value| (key, value)));
+    let Some(name) = set(user.impersonate.as_ref()) else {
+        let alone = uid.is_some() || groups.count() > 0 || extra.count() > 0;
+        return match alone {
+            true => Err(ConfigError::invalid(
+                origin,
+                "as-uid, as-groups and as-user-extra need a user to act as (as)",
+            )),
+            false => Ok(None),
+        };
+    };
+    let mut whom = Impersonation::user(name);
+    whom.uid = uid.cloned();
+    whom.groups = groups.cloned().collect();
+    whom.extra = extra
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    Ok(Some(whom))
 }
 
 /// A PEM entry, given as a path or as base64 data.

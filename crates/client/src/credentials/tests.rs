@@ -15,7 +15,7 @@ fn token_file(name: &str, token: &str) -> PathBuf {
 }
 
 async fn header(credentials: &Credentials) -> String {
-    let value = credentials.authorization().await.unwrap().unwrap();
+    let value = credentials.offer().await.unwrap().header.unwrap();
     value.to_str().unwrap().to_owned()
 }
 
@@ -85,7 +85,7 @@ async fn tr5_a_dropped_reader_does_not_keep_the_others_from_reading() {
     let credentials = Credentials::token_file(&path, None).unwrap();
     std::fs::write(&path, "two").unwrap();
     tokio::time::advance(Duration::from_secs(51)).await;
-    let mut reader = Box::pin(credentials.authorization());
+    let mut reader = Box::pin(credentials.offer());
     assert!(futures_util::FutureExt::now_or_never(&mut reader).is_none());
     drop(reader);
     assert_eq!(header(&credentials).await, "Bearer two");

@@ -28,6 +28,8 @@ struct Shared {
     /// The right to go ahead.
     opening: Semaphore,
     idle_timeout: Duration,
+    /// The proxy on the way, for error texts.
+    via: Option<String>,
 }
 
 struct State {
@@ -43,7 +45,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
 impl Connection {
     /// `idle_timeout` is the time after which the client closes a connection without requests.
-    pub(super) fn new(client: reqwest::Client, idle_timeout: Duration) -> Self {
+    pub(super) fn new(
+        client: reqwest::Client,
+        idle_timeout: Duration,
+        via: Option<String>,
+    ) -> Self {
         Self {
             client,
             shared: Arc::new(Shared {
@@ -54,6 +60,7 @@ impl Connection {
                 }),
                 opening: Semaphore::new(1),
                 idle_timeout,
+                via,
             }),
         }
     }
@@ -70,8 +77,10 @@ impl Connection {
         let outcome = self.client.execute(request).await;
         self.shared.heard(outcome.is_ok());
         drop(going_ahead);
-        let response: http::Response<reqwest::Body> =
-            outcome.map_err(|error| send_error(error, &server))?.into();
+        let via = self.shared.via.as_deref();
+        let response: http::Response<reqwest::Body> = outcome
+            .map_err(|error| send_error(error, &server, via))?
+            .into();
         Ok(response.map(|body| {
             BodyDataStream::new(body)
                 .map(move |chunk| {

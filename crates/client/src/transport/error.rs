@@ -23,6 +23,8 @@ pub enum TransportErrorKind {
     Refused,
     /// The host name did not resolve.
     Dns,
+    /// The proxy cannot be reached, or does not let us through.
+    Proxy,
     /// The TLS handshake failed: wrong CA, wrong name, rejected client certificate.
     Tls,
     /// Any other failure before a connection was there.

@@ -3,8 +3,8 @@ use std::io;
 
 use super::{TransportError, TransportErrorKind};
 
-/// A request that got no answer from `server`.
-pub(super) fn send_error(error: reqwest::Error, server: &str) -> TransportError {
+/// A request that got no answer from `server`. `via` is the proxy on the way.
+pub(super) fn send_error(error: reqwest::Error, server: &str, via: Option<&str>) -> TransportError {
     let fallback = if error.is_connect() {
         TransportErrorKind::Connect
     } else if error.is_timeout() {
@@ -14,23 +14,45 @@ pub(super) fn send_error(error: reqwest::Error, server: &str) -> TransportError 
     } else {
         TransportErrorKind::Other
     };
-    convert(error, server, fallback)
+    convert(error, server, via, fallback)
 }
 
 /// A body of `server` that broke off.
 pub(super) fn body_error(error: reqwest::Error, server: &str) -> TransportError {
-    convert(error, server, TransportErrorKind::Closed)
+    let fallback = match error.is_decode() {
+        // What the server has compressed does not decompress.
+        true => TransportErrorKind::Protocol,
+        false => TransportErrorKind::Closed,
+    };
+    convert(error, server, None, fallback)
 }
 
 /// The text is that of the cause that says most; the layers around it only say that
 /// something went wrong.
-fn convert(error: reqwest::Error, server: &str, fallback: TransportErrorKind) -> TransportError {
+fn convert(
+    error: reqwest::Error,
+    server: &str,
+    via: Option<&str>,
+    fallback: TransportErrorKind,
+) -> TransportError {
     let error = error.without_url();
     let (kind, reason) = match classify(&error) {
         Some((kind, cause)) => (kind, reason(cause)),
         None => (fallback, super::error::chain(&error)),
     };
+    // Before there is a connection to the server, only the proxy was spoken to.
+    let kind = match (kind, via) {
+        (
+            TransportErrorKind::Refused | TransportErrorKind::Dns | TransportErrorKind::Connect,
+            Some(_),
+        ) => TransportErrorKind::Proxy,
+        (kind, _) => kind,
+    };
     let detail = match kind {
+        TransportErrorKind::Proxy => {
+            let via = via.unwrap_or("a proxy");
+            format!("cannot connect to {server} through {via}: {reason}")
+        }
         TransportErrorKind::Refused | TransportErrorKind::Connect => {
             format!("cannot connect to {server}: {reason}")
         }
@@ -71,9 +93,13 @@ fn known(cause: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return hyper_kind(error);
     }
-    // hyper-util does not export the type of this one.
-    if cause.to_string() == "dns error" {
+    // hyper-util does not export the types of these.
+    let text = cause.to_string();
+    if text == "dns error" {
         return Some((TransportErrorKind::Dns, cause.source().unwrap_or(cause)));
+    }
+    if text.starts_with("tunnel error: ") || text.starts_with("SOCKS error: ") {
+        return Some((TransportErrorKind::Proxy, cause));
     }
     None
 }

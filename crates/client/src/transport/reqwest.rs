@@ -1,149 +1,62 @@
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::future::BoxFuture;
 
-use super::connection::Connection;
-use super::watch_pool::WatchPool;
-use super::{ByteStream, Lane, Transport, TransportError, TransportErrorKind, tls};
+use super::options::TransportOptions;
+use super::reload::Reloader;
+use super::{ByteStream, Lane, Transport, TransportError};
 use crate::config::{Config, ConnectError};
+use crate::credentials::Credentials;
 
 /// The default transport: HTTP/2 where the server offers it, HTTP/1.1 otherwise, over rustls.
 ///
 /// Each lane has connections of its own, and watches share theirs up to a bound, so neither
-/// starves the other. Connections are made on first use. Redirects are not followed, and
-/// proxies are not used.
+/// starves the other. Connections are made on first use, through the proxy that the
+/// configuration or the environment names. Redirects are not followed.
+///
+/// Certificates and keys that are in files may be replaced while it is in use, and so may the
+/// certificate that an exec plugin prints. They are looked at when a request is sent
+/// ([`TransportOptions::reload_after`]), and once more when a handshake has failed. From then
+/// on requests have new connections; watches that were open end within
+/// [`TransportOptions::drain_within`], and what else was on its way comes to its end. Files that
+/// are unreadable, or do not fit together since only one of them is new, change nothing
+/// (client-go TR3, TR4).
 ///
 /// A peer that is gone without a word is noticed by HTTP/2 pings, over HTTP/1.1 by TCP
 /// keep-alive: with the defaults in 45 s at the most (client-go TR1).
 pub struct ReqwestTransport {
-    list: Connection,
-    write: Connection,
-    watches: WatchPool<Connection>,
-    settings: Arc<Settings>,
-}
-
-/// Limits of the network transport.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TransportOptions {
-    /// How many watches share one HTTP/2 connection. Default 64; API servers take about 100
-    /// streams on a connection.
-    pub watches_per_connection: usize,
-    /// A bound for making a connection, with its TLS handshake. Default 30 s.
-    pub connect_timeout: Duration,
-    /// How long a connection may be silent before a ping is sent. Default 30 s.
-    pub ping_after: Duration,
-    /// How long the answer to a ping may take. Default 15 s.
-    pub ping_timeout: Duration,
-    /// How long a connection without requests is kept. Default 90 s.
-    pub idle_timeout: Duration,
-    /// Do without HTTP/2.
-    pub http1_only: bool,
-}
-
-impl Default for TransportOptions {
-    fn default() -> Self {
-        Self {
-            watches_per_connection: 64,
-            connect_timeout: Duration::from_secs(30),
-            ping_after: Duration::from_secs(30),
-            ping_timeout: Duration::from_secs(15),
-            idle_timeout: Duration::from_secs(90),
-            http1_only: false,
-        }
-    }
-}
-
-impl TransportOptions {
-    /// With this many watches on one connection.
-    #[must_use]
-    pub fn watches_per_connection(mut self, streams: usize) -> Self {
-        self.watches_per_connection = streams;
-        self
-    }
-
-    /// With this bound for making a connection.
-    #[must_use]
-    pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.connect_timeout = limit;
-        self
-    }
-
-    /// With pings after `silence`, answered within `timeout`.
-    #[must_use]
-    pub fn ping(mut self, silence: Duration, timeout: Duration) -> Self {
-        self.ping_after = silence;
-        self.ping_timeout = timeout;
-        self
-    }
-
-    /// Without HTTP/2.
-    #[must_use]
-    pub fn http1_only(mut self) -> Self {
-        self.http1_only = true;
-        self
-    }
-}
-
-/// What a further connection is made from.
-struct Settings {
-    options: TransportOptions,
-    tls: tls::Setup,
+    reloader: Arc<Reloader>,
 }
 
 impl ReqwestTransport {
     /// Prepares the connections; none is made yet.
     ///
+    /// An exec plugin of the configuration is run for its certificate only, apart from those
+    /// [`ClientOptions::from_config`](crate::ClientOptions::from_config) makes;
+    /// [`Client::connect_with`](crate::Client::connect_with) has them share one run.
+    ///
     /// # Errors
     ///
-    /// If a certificate or key of the configuration is unreadable or does not fit.
+    /// If a certificate or key of the configuration is unreadable or does not fit, or its
+    /// proxy cannot be used.
     pub fn new(config: &Config, options: &TransportOptions) -> Result<Self, ConnectError> {
-        let settings = Settings {
-            options: options.clone(),
-            tls: match config.server().scheme_str() {
-                Some("https") => tls::Setup::new(config, options.http1_only)?,
-                _ => tls::Setup::plain()?,
-            },
-        };
-        Ok(Self {
-            list: settings.connection().map_err(ConnectError::Transport)?,
-            write: settings.connection().map_err(ConnectError::Transport)?,
-            watches: WatchPool::new(options.watches_per_connection),
-            settings: Arc::new(settings),
-        })
+        Self::sharing(config, options, &config.credentials()?)
     }
-}
 
-impl Settings {
-    fn connection(&self) -> Result<Connection, TransportError> {
-        let options = &self.options;
-        let mut builder = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .no_proxy()
-            .connect_timeout(options.connect_timeout)
-            .pool_idle_timeout(options.idle_timeout)
-            .tcp_nodelay(true)
-            .tcp_keepalive(options.ping_after)
-            .tcp_keepalive_interval(options.ping_timeout / 3)
-            .tcp_keepalive_retries(3)
-            .http2_adaptive_window(true)
-            .http2_keep_alive_interval(options.ping_after)
-            .http2_keep_alive_timeout(options.ping_timeout)
-            .http2_keep_alive_while_idle(true);
-        if options.http1_only {
-            builder = builder.http1_only();
+    /// The same; `credentials` hold the exec plugin, if there is one.
+    pub(crate) fn sharing(
+        config: &Config,
+        options: &TransportOptions,
+        credentials: &Credentials,
+    ) -> Result<Self, ConnectError> {
+        if config.tls().insecure {
+            tracing::warn!(server = %config.server(), "the server's certificate is not verified");
         }
-        builder = builder.tls_backend_preconfigured(self.tls.client_config());
-        if let Some(resolver) = self.tls.resolver() {
-            builder = builder.dns_resolver(resolver);
-        }
-        let client = builder
-            .build()
-            .map_err(|error| TransportError::new(TransportErrorKind::Other, error))?;
-        Ok(Connection::new(client, options.idle_timeout))
+        let plugin = credentials.plugin().cloned();
+        Ok(Self {
+            reloader: Arc::new(Reloader::new(config, options, plugin)?),
+        })
     }
 }
 
@@ -151,31 +64,16 @@ impl Transport for ReqwestTransport {
     fn send(
         &self,
         lane: Lane,
-        mut request: http::Request<Bytes>,
+        request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
-        let (connection, place) = match lane {
-            Lane::List => (Ok(self.list.clone()), None),
-            Lane::Write => (Ok(self.write.clone()), None),
-            Lane::Watch => match self.watches.take(|| self.settings.connection()) {
-                Ok((connection, place)) => (Ok(connection), Some(place)),
-                Err(error) => (Err(error), None),
-            },
-        };
-        let settings = Arc::clone(&self.settings);
-        Box::pin(async move {
-            let connection = connection?;
-            settings.tls.readdress(&mut request)?;
-            let request = reqwest::Request::try_from(request)
-                .map_err(|error| TransportError::new(TransportErrorKind::Request, error))?;
-            connection.execute(request, place).await
-        })
+        Box::pin(Arc::clone(&self.reloader).send(lane, request))
     }
 }
 
 impl std::fmt::Debug for ReqwestTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ReqwestTransport")
-            .field("options", &self.settings.options)
+            .field("options", self.reloader.options())
             .finish_non_exhaustive()
     }
 }

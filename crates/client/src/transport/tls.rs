@@ -11,7 +11,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 
 use super::{TransportError, TransportErrorKind};
-use crate::config::{Config, ConfigError, ConnectError, Identity, Pem};
+use crate::config::{Config, ConfigError, ConnectError, Identity, Pem, TlsConfig};
 
 /// Everything that TLS connections of one configuration are made from.
 pub(super) struct Setup {
@@ -28,15 +28,18 @@ struct Renamed {
 }
 
 impl Setup {
-    pub(super) fn new(config: &Config, http1_only: bool) -> Result<Self, ConnectError> {
+    /// `tls` is that of `config`, with the contents of the files.
+    pub(super) fn new(
+        config: &Config,
+        tls: &TlsConfig,
+        http1_only: bool,
+    ) -> Result<Self, ConnectError> {
         let provider = provider()?;
-        let tls = config.tls();
         if tls.insecure && tls.ca.is_some() {
             let reason = "a CA and insecure-skip-tls-verify exclude each other";
             return Err(ConfigError::invalid(config.origin(), reason).into());
         }
         let verifier: Arc<dyn ServerCertVerifier> = if tls.insecure {
-            tracing::warn!(server = %config.server(), "the server's certificate is not verified");
             Arc::new(TrustAnyone(provider.clone()))
         } else if let Some(ca) = &tls.ca {
             trust_only(ca, provider.clone())?

@@ -1,0 +1,118 @@
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+
+use super::load::Environment;
+use super::{Config, ConfigError};
+
+/// How to find out about a proxy.
+#[derive(Clone, Debug, Default)]
+pub(super) enum ProxyChoice {
+    /// From the variables that most programs follow.
+    #[default]
+    Environment,
+    Direct,
+    Url(ProxyUrl),
+}
+
+/// Where a proxy is. User and password in it are not printed.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct ProxyUrl(Uri);
+
+impl ProxyUrl {
+    pub(super) fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
+        let invalid =
+            |reason: &str| ConfigError::invalid(origin, format!("the URL of the proxy {reason}"));
+        let url: Uri = text.trim().parse().map_err(|_| invalid("is malformed"))?;
+        match url.scheme_str() {
+            Some("http" | "https" | "socks5" | "socks5h") => {}
+            _ => return Err(invalid("is none of http, https, socks5 and socks5h")),
+        }
+        if url.host().is_none_or(str::is_empty) {
+            return Err(invalid("names no host"));
+        }
+        Ok(Self(url))
+    }
+
+    /// The URL with user and password, for the one place that uses them.
+    pub(crate) fn expose(&self) -> &Uri {
+        &self.0
+    }
+
+    pub(crate) fn is_socks(&self) -> bool {
+        self.0
+            .scheme_str()
+            .is_some_and(|scheme| scheme.starts_with("socks"))
+    }
+}
+
+impl ProxyChoice {
+    pub(super) fn url(&self) -> Option<&ProxyUrl> {
+        match self {
+            Self::Url(url) => Some(url),
+            Self::Environment | Self::Direct => None,
+        }
+    }
+}
+
+/// The proxy on the way to the server.
+///
+/// One that the configuration names is used for every server. From the environment count
+/// `HTTPS_PROXY` or, for a plain server, `HTTP_PROXY`, and `NO_PROXY`; all of them also in
+/// small letters. The environment never puts a proxy before a server on this host.
+pub(super) fn choose(config: &Config, env: &Environment) -> Result<Option<ProxyUrl>, ConfigError> {
+    match &config.proxy {
+        ProxyChoice::Direct => return Ok(None),
+        ProxyChoice::Url(url) => return Ok(Some(url.clone())),
+        ProxyChoice::Environment => {}
+    }
+    let server = config.server();
+    let name = match server.scheme_str() {
+        Some("https") => "HTTPS_PROXY",
+        _ => "HTTP_PROXY",
+    };
+    let text = |name: &str| {
+        let value = env.get(name).or_else(|| env.get(&name.to_lowercase()));
+        value.and_then(|value| value.into_string().ok())
+    };
+    let Some(url) = text(name) else {
+        return Ok(None);
+    };
+    if is_this_host(server.host().unwrap_or_default()) {
+        return Ok(None);
+    }
+    let with_scheme = match url.contains("://") {
+        true => url,
+        false => format!("http://{url}"),
+    };
+    let proxy = ProxyUrl::parse(&with_scheme, &format!("the variable {name}"))?;
+    // The proxy is there for the sake of the exceptions only: whether the matcher names one.
+    let exceptions = Matcher::builder()
+        .all("http://proxy")
+        .no(text("NO_PROXY").unwrap_or_default())
+        .build();
+    Ok(exceptions.intercept(server).map(|_| proxy))
+}
+
+fn is_this_host(host: &str) -> bool {
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// `scheme://host:port`, without user and password.
+impl std::fmt::Display for ProxyUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = self.0.scheme_str().unwrap_or_default();
+        let host = self.0.host().unwrap_or_default();
+        write!(f, "{scheme}://{host}")?;
+        match self.0.port_u16() {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Debug for ProxyUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,15 @@
+//! Credentials that a program of the user's prints: `aws`, `gke-gcloud-auth-plugin`, `kubelogin`.
+
+mod answer;
+mod config;
+mod mask;
+mod plugin;
+mod process;
+mod request;
+#[cfg(test)]
+mod tests;
+
+pub use self::config::{ExecConfig, ExecPolicy, ExecVersion, InteractiveMode};
+
+pub(crate) use self::plugin::ExecPlugin;
+pub(crate) use self::request::ClusterInfo;
