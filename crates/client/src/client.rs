@@ -7,8 +7,10 @@ mod metering;
 mod options;
 mod request;
 mod retry;
+mod server_backoff;
 mod status_body;
 mod timeouts;
+mod user_agent;
 mod warning;
 
 #[cfg(test)]
@@ -23,6 +25,7 @@ pub(crate) use self::timeouts::{IdleLimited, idle_limited};
 
 use std::error::Error as StdError;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_meta::{ApiResource, DynamicObject, Metadata, Object, Resource};
@@ -170,6 +173,20 @@ impl Client {
         let shared = Arc::make_mut(&mut client.shared);
         shared.limiter = Some(Arc::new(limiter::Limiter::new(qps, burst)));
         client
+    }
+
+    /// The same client, that starts no request for `base`, then twice as long and so on up to
+    /// `longest`, while the server answers 429 or 5xx. Every clone of the result shares it.
+    ///
+    /// Off by default, unless the variables `KUBE_CLIENT_BACKOFF_BASE` and
+    /// `KUBE_CLIENT_BACKOFF_DURATION` are set when a client is made of a configuration. Unlike
+    /// in client-go it acts across requests (client-go RC14).
+    #[must_use]
+    pub fn with_server_backoff(&self, base: Duration, longest: Duration) -> Self {
+        self.with_options(|options| {
+            let backoff = server_backoff::ServerBackoff::new(base, longest, options.seed);
+            options.server_backoff = Some(Arc::new(backoff));
+        })
     }
 
     fn with_options(&self, change: impl FnOnce(&mut ClientOptions)) -> Self {

@@ -2,6 +2,8 @@
 
 mod auth;
 mod build;
+mod edit;
+mod entries;
 mod error;
 mod in_cluster;
 mod kubeconfig;
@@ -12,6 +14,7 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
+pub use self::edit::KubeconfigFile;
 pub use self::error::{ConfigError, ConnectError};
 
 use std::path::Path;

@@ -143,7 +143,7 @@ mod watch;
 
 pub use api::{Api, Deleted, Subresource};
 pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
-pub use config::{Config, ConfigError, ConnectError};
+pub use config::{Config, ConfigError, ConnectError, KubeconfigFile};
 pub use conflict::{ConflictRetries, retry_on_conflict};
 pub use credentials::{
     Credentials, ExecConfig, ExecPolicy, ExecVersion, Impersonation, InteractiveMode, Secret,

@@ -83,7 +83,7 @@ impl Answer {
         match self.end {
             End::NoHead => return std::future::pending().boxed(),
             End::Failed(kind) => {
-                let error = TransportError::with_detail(kind, "scripted");
+                let error = TransportError::with_detail(kind, &format!("scripted {kind:?}"));
                 return std::future::ready(Err(error)).boxed();
             }
             End::Closed | End::Silent => {}

@@ -4,6 +4,12 @@
     reason = "a test server that cannot start is a failed test"
 )]
 
+#[path = "network/compression.rs"]
+mod compression;
+#[path = "network/proxies.rs"]
+mod proxies;
+#[path = "network/renewal.rs"]
+mod renewal;
 #[path = "network/server.rs"]
 mod server;
 
@@ -214,6 +220,16 @@ async fn redirects_are_not_followed() {
     let error = client.raw(request).await.unwrap_err();
     assert_eq!(error.status().unwrap().code, 302);
     assert_eq!(server.seen.requests.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn rc6_failed_tries_leave_the_connection_to_the_next_one() {
+    let server = TestServer::start("127.0.0.1", &["http/1.1"]).await;
+    let client = Client::connect(&trusting(&server)).unwrap();
+    let request = http::Request::get("/busy").body(Bytes::new()).unwrap();
+    client.raw(request).await.unwrap();
+    assert_eq!(server.seen.requests.lock().len(), 4);
+    assert_eq!(server.connections(), 1);
 }
 
 #[tokio::test]

@@ -68,30 +68,42 @@ impl Client {
         let options = self.options();
         let mut retries = Retries::new(options.retry, &outgoing.method);
         let mut refreshed = false;
+        let mut previous = None;
         let mut limited = !outgoing.is_watch();
         loop {
             if let (Some(limiter), true) = (&self.shared.limiter, limited) {
                 meter.limited(limiter.wait().await);
             }
             limited = true;
+            if let Some(backoff) = &options.server_backoff {
+                backoff.wait().await;
+            }
             let offer = self.offer(outgoing).await?;
             let request = self.build(outgoing, offer.header.as_ref())?;
             let outcome = self.send_once(outgoing, request).await;
             let code = outcome.as_ref().ok().map(http::Response::status);
             meter.tried(code, outgoing.body.len());
+            if let (Some(backoff), Some(code)) = (&options.server_backoff, code) {
+                backoff.answered(code);
+            }
             let response = match outcome {
                 Ok(response) => response,
                 Err(error) => match retries.after_error(&error) {
                     Some(wait) => {
                         self.pause(outgoing, wait, &error).await;
+                        previous = Some(error);
                         continue;
                     }
-                    None => return Err(error.during(&outgoing.subject.to_string()).into()),
+                    None => {
+                        let error = error.after(previous.as_ref());
+                        return Err(error.during(&outgoing.subject.to_string()).into());
+                    }
                 },
             };
+            previous = None;
             warning::report(response.headers());
             if succeeded(outgoing, response.status()) {
-                return Ok(response);
+                return Ok(meter.sized(outgoing, response));
             }
             let asked = retry_after(response.headers());
             let (head, answer) = response.into_parts();

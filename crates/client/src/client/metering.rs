@@ -2,8 +2,13 @@
 
 use std::time::Duration;
 
-use evenkeel_observe::{Descriptor, Metrics};
+use bytes::Bytes;
+use evenkeel_observe::{Descriptor, Histogram, Metrics};
+use futures_util::StreamExt;
 use http::{Method, Uri};
+
+use super::Outgoing;
+use crate::transport::{ByteStream, TransportError};
 
 static REQUESTS: Descriptor = Descriptor::counter(
     "rest_client_requests_total",
@@ -31,20 +36,27 @@ static REQUEST_SIZE: Descriptor = Descriptor::histogram(
     "rest_client_request_size_bytes",
     "Request size in bytes, broken down by verb and host.",
     &["verb", "host"],
-    &[
-        64.0,
-        256.0,
-        512.0,
-        1024.0,
-        4096.0,
-        16384.0,
-        65536.0,
-        262_144.0,
-        1_048_576.0,
-        4_194_304.0,
-        16_777_216.0,
-    ],
+    BYTES,
 );
+static RESPONSE_SIZE: Descriptor = Descriptor::histogram(
+    "rest_client_response_size_bytes",
+    "Response size in bytes, broken down by verb and host.",
+    &["verb", "host"],
+    BYTES,
+);
+const BYTES: &[f64] = &[
+    64.0,
+    256.0,
+    512.0,
+    1024.0,
+    4096.0,
+    16384.0,
+    65536.0,
+    262_144.0,
+    1_048_576.0,
+    4_194_304.0,
+    16_777_216.0,
+];
 const SECONDS: &[f64] = &[
     0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0,
 ];
@@ -90,8 +102,50 @@ impl<'a> Meter<'a> {
         histogram.observe(size as f64);
     }
 
+    /// Measures the body of an answer as it is read. Of a watch there is no size to speak of.
+    pub(super) fn sized(
+        &self,
+        outgoing: &Outgoing,
+        response: http::Response<ByteStream>,
+    ) -> http::Response<ByteStream> {
+        if !self.metrics.is_enabled() || outgoing.is_watch() {
+            return response;
+        }
+        let histogram = self
+            .metrics
+            .histogram(&RESPONSE_SIZE, &[self.verb, self.host]);
+        let mut size = Size {
+            bytes: 0,
+            histogram,
+        };
+        response.map(|body| {
+            let count = move |chunk: &Result<Bytes, TransportError>| {
+                size.add(chunk.as_ref().map_or(0, Bytes::len));
+            };
+            body.inspect(count).boxed()
+        })
+    }
+
     pub(super) fn finished(&self, took: Duration) {
         let histogram = self.metrics.histogram(&DURATION, &[self.verb, self.host]);
         histogram.observe_duration(took);
+    }
+}
+
+/// Reports the size of a body when it was read, or dropped.
+struct Size {
+    bytes: usize,
+    histogram: Histogram,
+}
+
+impl Size {
+    fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+    }
+}
+
+impl Drop for Size {
+    fn drop(&mut self) {
+        self.histogram.observe(self.bytes as f64);
     }
 }

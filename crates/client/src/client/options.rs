@@ -1,9 +1,11 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_observe::Metrics;
 use http::Uri;
 
-use super::RetryPolicy;
+use super::server_backoff::ServerBackoff;
+use super::{RetryPolicy, user_agent};
 use crate::config::{Config, ConnectError};
 use crate::credentials::{Credentials, Impersonation};
 
@@ -19,7 +21,7 @@ pub struct ClientOptions {
     pub impersonation: Option<Impersonation>,
     /// The namespace for callers that name none.
     pub default_namespace: String,
-    /// Sent with every request.
+    /// Sent with every request. Default: the program's name, the platform, and this crate.
     pub user_agent: String,
     /// Who writes, unless the write says otherwise.
     pub field_manager: Option<String>,
@@ -27,6 +29,8 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// When to try again.
     pub retry: RetryPolicy,
+    /// How requests are held back while the server is in trouble.
+    pub(crate) server_backoff: Option<Arc<ServerBackoff>>,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// The largest event that a watch takes, in bytes. Default 16 MiB.
@@ -99,10 +103,11 @@ impl ClientOptions {
             credentials: Credentials::none(),
             impersonation: None,
             default_namespace: "default".into(),
-            user_agent: concat!("evenkeel-client/", env!("CARGO_PKG_VERSION")).into(),
+            user_agent: user_agent::default(),
             field_manager: None,
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
+            server_backoff: None,
             metrics: Metrics::none(),
             largest_event: 16 << 20,
             seed: 0,
@@ -120,6 +125,9 @@ impl ClientOptions {
         options.impersonation = config.impersonation().cloned();
         options.default_namespace = config.default_namespace().to_owned();
         options.seed = evenkeel_pace::Rng::from_entropy().next_u64();
+        let variable = |name: &str| std::env::var(name).ok();
+        let backoff = ServerBackoff::from_variables(variable, options.seed);
+        options.server_backoff = backoff.map(Arc::new);
         Ok(options)
     }
 

@@ -84,6 +84,20 @@ pub enum ConfigError {
         /// The program.
         command: PathBuf,
     },
+    /// Somebody else is changing the file, or was killed while doing so.
+    #[error("somebody else is writing: {} is there", lock.display())]
+    Locked {
+        /// The file that stands for the lock. It may be removed if nobody is writing.
+        lock: PathBuf,
+    },
+    /// The kubeconfig cannot be written.
+    #[error("cannot write kubeconfig {}: {reason}", path.display())]
+    Unwritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// There is neither a kubeconfig nor a pod around us.
     #[error("no cluster is configured: {tried}")]
     NoConfiguration {

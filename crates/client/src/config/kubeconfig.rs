@@ -62,6 +62,9 @@ pub(super) struct Cluster {
     extensions: Option<Vec<Extension>>,
 }
 
+/// The cluster's extension that is meant for the exec plugin.
+pub(super) const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
+
 #[derive(Debug, Deserialize)]
 struct Extension {
     name: String,
@@ -73,7 +76,7 @@ impl Cluster {
     /// What is meant for the exec plugin.
     pub(super) fn exec_extension(&self) -> serde_json::Value {
         let mut all = self.extensions.iter().flatten();
-        let found = all.find(|extension| extension.name == "client.authentication.k8s.io/exec");
+        let found = all.find(|extension| extension.name == EXEC_EXTENSION);
         found.map_or(serde_json::Value::Null, |found| found.extension.clone())
     }
 }
@@ -201,9 +204,14 @@ impl Kubeconfig {
 }
 
 fn parse(text: &str) -> Result<File, String> {
-    if text.trim().is_empty() {
-        return Ok(File::default());
+    match text.trim() {
+        "" => Ok(File::default()),
+        _ => parse_as(text),
     }
+}
+
+/// Decodes YAML. The reason of a failure quotes nothing of it.
+pub(super) fn parse_as<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
     serde_saphyr::from_str(text).map_err(|error| {
         // The parser's own text shows the lines around the fault, and those hold credentials.
         let bare = error.without_snippet().to_string();

@@ -1,5 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use base64::Engine;
 
 use super::ConfigError;
 
@@ -32,6 +34,17 @@ impl Pem {
         }
     }
 
+    pub(super) fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::Inline(_) => None,
+            Source::File(path) => Some(path),
+        }
+    }
+
+    pub(super) fn base64(&self) -> Result<String, ConfigError> {
+        Ok(base64::engine::general_purpose::STANDARD.encode(self.read()?))
+    }
+
     /// Whether it may change while the program runs.
     pub(crate) fn is_file(&self) -> bool {
         matches!(self.source, Source::File(_))
@@ -62,6 +75,16 @@ impl Pem {
             },
         }
     }
+}
+
+/// A path as it is written in a kubeconfig, which may lie elsewhere.
+pub(super) fn absolute(path: &Path, what: &str) -> Result<String, ConfigError> {
+    let absolute = std::path::absolute(path).map_err(|error| ConfigError::Unreadable {
+        what: what.to_owned(),
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(absolute.to_string_lossy().into_owned())
 }
 
 impl std::fmt::Debug for Pem {

@@ -116,3 +116,73 @@ impl std::fmt::Debug for ProxyUrl {
         std::fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+
+    fn chosen(server: &str, variables: &[(&'static str, &str)]) -> Option<String> {
+        let variables: Vec<(&str, OsString)> = variables
+            .iter()
+            .map(|(name, value)| (*name, value.into()))
+            .collect();
+        let get = move |name: &str| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| value.clone())
+        };
+        let env = Environment::new(get, "/nonexistent");
+        let config = Config::new(server).unwrap();
+        choose(&config, &env)
+            .unwrap()
+            .map(|proxy| proxy.to_string())
+    }
+
+    #[test]
+    fn the_environment_names_a_proxy() {
+        let both = [("HTTPS_PROXY", "http://s:1"), ("HTTP_PROXY", "http://p:2")];
+        assert_eq!(chosen("https://h", &both).as_deref(), Some("http://s:1"));
+        assert_eq!(chosen("http://h", &both).as_deref(), Some("http://p:2"));
+        let small = [("https_proxy", "u:p@s:1")];
+        assert_eq!(chosen("https://h", &small).as_deref(), Some("http://s:1"));
+        assert_eq!(chosen("https://h", &[("ALL_PROXY", "http://s:1")]), None);
+        for local in [
+            "https://localhost:1",
+            "https://127.0.0.2",
+            "https://[::1]:6443",
+        ] {
+            assert_eq!(chosen(local, &both), None, "{local}");
+        }
+    }
+
+    #[test]
+    fn no_proxy_names_exceptions() {
+        let with = |server: &str, exceptions: &str| {
+            let variables = [("HTTPS_PROXY", "http://s:1"), ("NO_PROXY", exceptions)];
+            chosen(server, &variables).is_none()
+        };
+        assert!(with("https://10.1.2.3:6443", "10.0.0.0/8"));
+        assert!(with("https://api.corp.example:6443", ".corp.example, x"));
+        assert!(with("https://corp.example", "corp.example"));
+        assert!(with("https://anything", "*"));
+        assert!(!with("https://mycorp.example", "corp.example"));
+        assert!(!with("https://11.1.2.3", "10.0.0.0/8"));
+    }
+
+    #[test]
+    fn the_configuration_has_the_last_word() {
+        let env = Environment::new(
+            |name| (name != "POD_NAMESPACE").then(|| OsString::from("http://env:1")),
+            "/nonexistent",
+        );
+        let config = || Config::new("https://h").unwrap();
+        let direct = config().no_proxy();
+        assert_eq!(choose(&direct, &env).unwrap(), None);
+        let named = config().proxy("socks5://own:1").unwrap();
+        let proxy = choose(&named, &env).unwrap().unwrap();
+        assert_eq!(proxy.to_string(), "socks5://own:1");
+        let error = config().proxy("http://u:hunter2@ h").unwrap_err();
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}

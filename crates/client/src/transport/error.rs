@@ -86,6 +86,18 @@ impl TransportError {
         )
     }
 
+    /// Tells of the try before this one, if that failed in another way (client-go RC5).
+    pub(crate) fn after(mut self, previous: Option<&Self>) -> Self {
+        if let Some(previous) = previous.filter(|previous| previous.detail != self.detail) {
+            let both = format!(
+                "{} - error from a previous attempt: {}",
+                self.detail, previous.detail
+            );
+            self.detail = both.into();
+        }
+        self
+    }
+
     /// Names the request in the text, unless it is named already.
     pub(crate) fn during(mut self, request: &str) -> Self {
         self.request.get_or_insert_with(|| request.into());

@@ -19,12 +19,7 @@ pub(super) fn send_error(error: reqwest::Error, server: &str, via: Option<&str>)
 
 /// A body of `server` that broke off.
 pub(super) fn body_error(error: reqwest::Error, server: &str) -> TransportError {
-    let fallback = match error.is_decode() {
-        // What the server has compressed does not decompress.
-        true => TransportErrorKind::Protocol,
-        false => TransportErrorKind::Closed,
-    };
-    convert(error, server, None, fallback)
+    convert(error, server, None, TransportErrorKind::Closed)
 }
 
 /// The text is that of the cause that says most; the layers around it only say that
@@ -114,6 +109,10 @@ fn io_kind(error: &io::Error) -> Option<TransportErrorKind> {
         | io::ErrorKind::UnexpectedEof
         // What a peer that no longer answers TCP probes ends in.
         | io::ErrorKind::TimedOut => Some(TransportErrorKind::Closed),
+        // What was compressed does not decompress.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+            Some(TransportErrorKind::Protocol)
+        }
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             Some(TransportErrorKind::Connect)
         }

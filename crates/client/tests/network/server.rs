@@ -12,7 +12,7 @@ use hyper_util::server::conn::auto;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::server::WebPkiClientVerifier;
-use rustls_pki_types::PrivateKeyDer;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
@@ -25,7 +25,14 @@ pub(crate) struct Seen {
     pub(crate) connections: AtomicUsize,
     pub(crate) open_watches: AtomicUsize,
     pub(crate) client_certificates: AtomicUsize,
+    pub(crate) open_connections: AtomicUsize,
+    /// The client certificate of each request, if there was one.
+    pub(crate) shown: parking_lot::Mutex<Vec<Option<CertificateDer<'static>>>>,
+    /// If there is one, requests with another client certificate get 401.
+    pub(crate) accepted: parking_lot::Mutex<Option<CertificateDer<'static>>>,
     pub(crate) requests: parking_lot::Mutex<Vec<(http::Version, String)>>,
+    /// What `Accept-Encoding` said, request by request.
+    pub(crate) encodings: parking_lot::Mutex<Vec<String>>,
     pub(crate) server_names: parking_lot::Mutex<Vec<String>>,
 }
 
@@ -33,7 +40,11 @@ pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     pub(crate) ca_pem: String,
     pub(crate) seen: Arc<Seen>,
+    /// Signs the client certificates; what the server shows may be signed by a newer one.
     ca: CertifiedIssuer<'static, KeyPair>,
+    name: String,
+    alpn: Vec<Vec<u8>>,
+    tls: Arc<parking_lot::Mutex<TlsAcceptor>>,
     cut: tokio::sync::watch::Sender<()>,
     /// Dropping it ends the server.
     _tasks: JoinSet<()>,
@@ -49,43 +60,22 @@ impl TestServer {
     /// Serves with a certificate for `name`, offering these ALPN protocols.
     pub(crate) async fn start(name: &str, alpn: &[&str]) -> Self {
         let ca = new_ca();
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &ca).unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(ca.der().clone()).unwrap();
-        let verifier =
-            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                .allow_unauthenticated()
-                .build()
-                .unwrap();
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_client_cert_verifier(verifier)
-            .with_single_cert(
-                vec![certificate.der().clone()],
-                PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
-            )
-            .unwrap();
-        config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let alpn: Vec<_> = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let tls = Arc::new(parking_lot::Mutex::new(acceptor(&ca, &ca, name, &alpn)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let seen = Arc::new(Seen::default());
         let mut tasks = JoinSet::new();
         let (cut, is_cut) = tokio::sync::watch::channel(());
-        tasks.spawn(accept(
-            listener,
-            TlsAcceptor::from(Arc::new(config)),
-            seen.clone(),
-            is_cut,
-        ));
+        tasks.spawn(accept(listener, tls.clone(), seen.clone(), is_cut));
         Self {
             address,
             ca_pem: ca.pem(),
             seen,
             ca,
+            name: name.to_owned(),
+            alpn,
+            tls,
             cut,
             _tasks: tasks,
         }
@@ -99,6 +89,14 @@ impl TestServer {
         (certificate.pem(), key.serialize_pem())
     }
 
+    /// Shows a certificate of a new CA from now on; answers that CA. Client certificates stay
+    /// as they are.
+    pub(crate) fn renew(&self) -> String {
+        let ca = new_ca();
+        *self.tls.lock() = acceptor(&ca, &self.ca, &self.name, &self.alpn);
+        ca.pem()
+    }
+
     /// Breaks all connections, as a restart does.
     pub(crate) fn cut(&self) {
         self.cut.send_replace(());
@@ -109,19 +107,67 @@ impl TestServer {
     }
 }
 
+fn acceptor(
+    ca: &CertifiedIssuer<'static, KeyPair>,
+    client_ca: &CertifiedIssuer<'static, KeyPair>,
+    name: &str,
+    alpn: &[Vec<u8>],
+) -> TlsAcceptor {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, ca).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(client_ca.der().clone()).unwrap();
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+        .allow_unauthenticated()
+        .build()
+        .unwrap();
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(
+            vec![certificate.der().clone()],
+            PrivateKeyDer::try_from(key.serialize_der()).unwrap(),
+        )
+        .unwrap();
+    config.alpn_protocols = alpn.to_vec();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// Counts a connection until it ends.
+struct Connected(Arc<Seen>);
+
+impl Connected {
+    fn new(seen: &Arc<Seen>) -> Self {
+        seen.connections.fetch_add(1, Ordering::SeqCst);
+        seen.open_connections.fetch_add(1, Ordering::SeqCst);
+        Self(seen.clone())
+    }
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.open_connections.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 async fn accept(
     listener: TcpListener,
-    tls: TlsAcceptor,
+    tls: Arc<parking_lot::Mutex<TlsAcceptor>>,
     seen: Arc<Seen>,
     is_cut: tokio::sync::watch::Receiver<()>,
 ) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
-        seen.connections.fetch_add(1, Ordering::SeqCst);
-        let (tls, seen, mut is_cut) = (tls.clone(), seen.clone(), is_cut.clone());
+        let connected = Connected::new(&seen);
+        let tls = tls.lock().clone();
+        let (seen, mut is_cut) = (seen.clone(), is_cut.clone());
         is_cut.mark_unchanged();
         connections.spawn(async move {
+            let _connected = connected;
             let Ok(stream) = tls.accept(stream).await else {
                 return;
             };
@@ -131,8 +177,11 @@ async fn accept(
             if session.peer_certificates().is_some() {
                 seen.client_certificates.fetch_add(1, Ordering::SeqCst);
             }
+            let shown = session
+                .peer_certificates()
+                .map(|chain| chain[0].clone().into_owned());
             let service = hyper::service::service_fn(move |request| {
-                let answer = answer(&request, &seen);
+                let answer = answer(&request, &seen, shown.clone());
                 async move { Ok::<_, std::convert::Infallible>(answer) }
             });
             let builder = auto::Builder::new(TokioExecutor::new());
@@ -144,9 +193,34 @@ async fn accept(
     }
 }
 
-fn answer(request: &http::Request<Incoming>, seen: &Arc<Seen>) -> http::Response<Body> {
+fn answer(
+    request: &http::Request<Incoming>,
+    seen: &Arc<Seen>,
+    shown: Option<CertificateDer<'static>>,
+) -> http::Response<Body> {
+    let refused = seen.accepted.lock().is_some() && *seen.accepted.lock() != shown;
+    seen.shown.lock().push(shown);
+    let encoding = request.headers().get(http::header::ACCEPT_ENCODING);
+    let encoding = encoding.map_or("", |value| value.to_str().unwrap());
+    seen.encodings.lock().push(encoding.to_owned());
     let path = request.uri().path().to_owned();
     seen.requests.lock().push((request.version(), path.clone()));
+    if refused {
+        return http::Response::builder()
+            .status(401)
+            .body(Body::default())
+            .unwrap();
+    }
+    if path.starts_with("/busy") && seen.requests.lock().len() < 4 {
+        return http::Response::builder()
+            .status(503)
+            .header("retry-after", "0")
+            .body(Full::from(vec![b'x'; 100_000]).boxed_unsync())
+            .unwrap();
+    }
+    if path.starts_with("/compressed") {
+        return compressed(&path);
+    }
     if request
         .uri()
         .query()
@@ -165,6 +239,21 @@ fn answer(request: &http::Request<Incoming>, seen: &Arc<Seen>) -> http::Response
         .body(Full::from(body).boxed_unsync())
         .unwrap()
 }
+
+/// An empty list, compressed; or something that is not.
+fn compressed(path: &str) -> http::Response<Body> {
+    let body: &[u8] = match path.contains("broken") {
+        true => b"\x1f\x8b no",
+        false => EMPTY_LIST,
+    };
+    http::Response::builder()
+        .header("content-encoding", "gzip")
+        .body(Full::from(body).boxed_unsync())
+        .unwrap()
+}
+
+/// `{"items":[],"metadata":{"resourceVersion":"9"}}`, through gzip.
+const EMPTY_LIST: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xab\x56\xca\x2c\x49\xcd\x2d\x56\xb2\x8a\x8e\xd5\x51\xca\x4d\x2d\x49\x4c\x49\x2c\x49\x54\xb2\xaa\x56\x2a\x4a\x2d\xce\x2f\x2d\x4a\x4e\x0d\x4b\x2d\x2a\xce\xcc\xcf\x53\xb2\x52\xb2\x54\xaa\xad\x05\x00\xd2\x37\x1e\x41\x2f\x00\x00\x00";
 
 /// One event, then nothing, until the client goes away.
 fn watch_body(seen: Arc<Seen>) -> Body {

@@ -114,9 +114,10 @@ fn class_of(status: &Status) -> FailureClass {
 
 fn class_of_transport(error: &TransportError) -> FailureClass {
     match error.kind() {
-        TransportErrorKind::Refused | TransportErrorKind::Dns | TransportErrorKind::Connect => {
-            FailureClass::Unreachable
-        }
+        TransportErrorKind::Refused
+        | TransportErrorKind::Dns
+        | TransportErrorKind::Connect
+        | TransportErrorKind::Proxy => FailureClass::Unreachable,
         _ if error.is_connection_lost() => FailureClass::Lost,
         _ => FailureClass::Other,
     }

@@ -16,15 +16,15 @@ use crate::credentials::Secret;
 /// that looks like a token.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExecConfig {
-    pub(super) version: ExecVersion,
-    pub(super) command: PathBuf,
-    pub(super) args: Vec<String>,
-    pub(super) env: Vec<(String, Secret)>,
-    pub(super) interactive: InteractiveMode,
-    pub(super) provide_cluster_info: bool,
-    pub(super) install_hint: Option<String>,
+    pub(crate) version: ExecVersion,
+    pub(crate) command: PathBuf,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: Vec<(String, Secret)>,
+    pub(crate) interactive: InteractiveMode,
+    pub(crate) provide_cluster_info: bool,
+    pub(crate) install_hint: Option<String>,
     /// What the kubeconfig's cluster says to the plugin.
-    pub(super) cluster_config: serde_json::Value,
+    pub(crate) cluster_config: serde_json::Value,
 }
 
 /// The version of the protocol between client and plugin.
