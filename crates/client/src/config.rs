@@ -2,9 +2,12 @@
 
 mod auth;
 mod build;
+#[cfg(test)]
+mod corpus;
 mod edit;
 mod entries;
 mod error;
+pub(crate) mod file;
 mod in_cluster;
 mod kubeconfig;
 mod load;

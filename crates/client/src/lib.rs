@@ -127,6 +127,8 @@ mod api;
 mod client;
 mod config;
 mod conflict;
+#[cfg(test)]
+mod corpus;
 mod credentials;
 mod discovery;
 mod error;

@@ -171,6 +171,47 @@ async fn rc2_zero_seconds_do_not_make_a_hot_loop() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn incident_34938_retries_wait_as_asked_spread_and_count_against_the_limit() {
+    let server = Scripted::new(|nth, _| match nth {
+        0..100 => Answer::new(429).header("retry-after", "1"),
+        _ => Answer::ok(POD),
+    });
+    let clients = (0..100).map(|seed| {
+        let options = ClientOptions {
+            seed,
+            ..ClientOptions::default()
+        };
+        Client::new(server.clone(), options)
+    });
+    let start = Instant::now();
+    let all = clients.map(|client| async move { pods(&client).get("a").await });
+    futures_util::future::join_all(all).await;
+    let at: Vec<_> = server.seen()[100..]
+        .iter()
+        .map(|seen| seen.at - start)
+        .collect();
+    assert!(
+        at.iter().all(|at| (1000..1110).contains(&at.as_millis())),
+        "{at:?}"
+    );
+    let distinct: std::collections::BTreeSet<_> = at.iter().map(Duration::as_millis).collect();
+    assert!(distinct.len() > 30, "spread: {distinct:?}");
+
+    let server = Scripted::new(|nth, _| match nth {
+        0 => Answer::new(429).header("retry-after", "1"),
+        _ => Answer::ok(POD),
+    });
+    let client = server.client().with_rate_limit(0.1, 2);
+    let start = Instant::now();
+    pods(&client).get("a").await.unwrap();
+    pods(&client).get("a").await.unwrap();
+    assert!(
+        start.elapsed() >= Duration::from_secs(9),
+        "the retry took a token"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn rc2_a_long_wait_is_the_callers() {
     let server = Scripted::new(|_, _| Answer::new(429).header("retry-after", "3600"));
     let start = Instant::now();

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::kubeconfig::{self, title};
-use super::{Config, ConfigError, entries};
+use super::load::LARGEST_FILE;
+use super::{Config, ConfigError, entries, file};
 
 /// A kubeconfig file that is being changed (client-go K10).
 ///
@@ -61,7 +62,7 @@ impl KubeconfigFile {
         let lock = Lock::take(path)?;
         // The file that a link leads to is the one that is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let text = match fs::read_to_string(&path) {
+        let text = match file::read_text(&path, LARGEST_FILE) {
             Ok(text) => text,
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => {
@@ -93,11 +94,11 @@ impl KubeconfigFile {
     ///
     /// If the configuration names files whose paths cannot be made absolute.
     pub fn put(&mut self, name: &str, config: &Config) -> Result<(), ConfigError> {
-        self.set("clusters", "cluster", name, entries::cluster(config)?)?;
-        self.set("users", "user", name, entries::user(config)?)?;
+        self.set("clusters", "cluster", name, &entries::cluster(config)?)?;
+        self.set("users", "user", name, &entries::user(config)?)?;
         let namespace = config.default_namespace();
         let context = json!({"cluster": name, "user": name, "namespace": namespace});
-        self.set("contexts", "context", name, context)
+        self.set("contexts", "context", name, &context)
     }
 
     /// Makes a context the current one.
@@ -165,7 +166,7 @@ impl KubeconfigFile {
         section: &'static str,
         kind: &str,
         name: &str,
-        entry: Value,
+        entry: &Value,
     ) -> Result<(), ConfigError> {
         let all = self.document.0.entry(section).or_insert(Value::Null);
         if all.is_null() {

@@ -2,7 +2,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::kubeconfig::{Kubeconfig, title};
-use super::{Config, ConfigError, in_cluster, resolve};
+use super::{Config, ConfigError, file, in_cluster, resolve};
+
+/// The largest kubeconfig that is read.
+pub(super) const LARGEST_FILE: u64 = 16 << 20;
 
 type Variable = dyn Fn(&str) -> Option<OsString>;
 
@@ -59,7 +62,7 @@ fn merged(env: &Environment) -> Result<(Kubeconfig, String), ConfigError> {
     };
     let mut missing = Vec::new();
     for path in &paths {
-        match std::fs::read_to_string(path) {
+        match file::read_text(path, LARGEST_FILE) {
             Ok(text) => kubeconfig.add(&text, path)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => missing.push(title(path)),
             Err(error) => return Err(unreadable(path, &error)),
@@ -96,7 +99,7 @@ fn default_path(env: &Environment) -> Option<PathBuf> {
 
 /// One file, which must be there.
 pub(super) fn explicit(path: &Path, context: Option<&str>) -> Result<Config, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = file::read_text(path, LARGEST_FILE).map_err(|error| unreadable(path, &error))?;
     from_text(&text, path, context)
 }
 

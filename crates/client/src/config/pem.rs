@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use base64::Engine;
 
-use super::ConfigError;
+use super::{ConfigError, file};
+
+/// The largest file of certificates that is read: a bundle of all public CAs has 220 kB.
+const LARGEST_FILE: u64 = 4 << 20;
 
 /// PEM text, or the file that it is in.
 #[derive(Clone, PartialEq, Eq)]
@@ -65,7 +68,7 @@ impl Pem {
     pub(crate) fn read(&self) -> Result<Arc<[u8]>, ConfigError> {
         match &self.source {
             Source::Inline(text) => Ok(Arc::clone(text)),
-            Source::File(path) => match std::fs::read(path) {
+            Source::File(path) => match file::read(path, LARGEST_FILE) {
                 Ok(text) => Ok(text.into()),
                 Err(error) => Err(ConfigError::Unreadable {
                     what: self.origin.to_string(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::auth::Auth;
 use super::load::{Environment, infer};
 use super::{Config, ConfigError, in_cluster};
-use crate::testing::scratch;
+use crate::testing::{scratch, warnings};
 use crate::{
     Client, ClientOptions, ConnectError, ExecConfig, ExecPolicy, ExecVersion, Impersonation,
     InteractiveMode, TransportOptions,
@@ -526,6 +526,24 @@ fn tr2_unusable_trust_is_refused_when_the_client_is_made() {
         let error = Client::connect(&config).unwrap_err();
         assert!(error.to_string().contains(text), "{error}");
     }
+}
+
+#[test]
+fn an_unverified_server_is_warned_of() {
+    let connect = |config: Config| warnings(|| drop(Client::connect(&config).unwrap()));
+    let https = || Config::new("https://h").unwrap();
+    let told = connect(https().insecure());
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("the server's certificate is not verified"),
+        "{told:?}"
+    );
+    assert!(connect(https()).is_empty());
+    let told = connect(Config::new("http://h").unwrap().token("hunter2"));
+    assert!(
+        told[0].contains("credentials are not sent over plain HTTP"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 mod answer;
 mod config;
+#[cfg(test)]
+mod corpus;
 mod mask;
 mod plugin;
 mod process;

@@ -6,10 +6,13 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{Secret, bearer_header};
+use crate::config::file;
 use crate::error::CredentialError;
 
 /// A token is re-read when its copy is older than this: a minute less ten seconds.
 const FRESH_FOR: Duration = Duration::from_secs(50);
+/// The largest file that is read.
+const LARGEST_FILE: u64 = 1 << 20;
 
 /// A bearer token in a file that someone else renews.
 pub(super) struct TokenFile {
@@ -27,7 +30,7 @@ struct Copy {
 
 impl TokenFile {
     pub(super) fn open(path: PathBuf, fallback: Option<&Secret>) -> Result<Self, CredentialError> {
-        let read = std::fs::read_to_string(&path).map_err(|error| error.to_string());
+        let read = file::read_text(&path, LARGEST_FILE).map_err(|error| error.to_string());
         let (header, read_at) = match (parse(read), fallback) {
             (Ok(header), _) => (header, Some(Instant::now())),
             (Err(_), Some(token)) => (bearer_header(token)?, None),
@@ -71,8 +74,13 @@ impl TokenFile {
     /// Replaces the copy. What cannot be read or parsed leaves the last good one in use, and
     /// is tried again by the next request.
     async fn read(&self) {
-        let text = tokio::fs::read_to_string(&self.path).await;
-        match parse(text.map_err(|error| error.to_string())) {
+        let path = self.path.clone();
+        let read = tokio::task::spawn_blocking(move || file::read_text(&path, LARGEST_FILE));
+        let text = match read.await {
+            Ok(text) => text.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match parse(text) {
             Ok(header) => {
                 let mut copy = self.copy.lock();
                 copy.header = header;

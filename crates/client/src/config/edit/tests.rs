@@ -83,7 +83,7 @@ fn k10_what_is_not_ours_stays() {
                 contexts:\n- name: old\n  context: {cluster: old, user: ''}\nx-mine: 'yes'\n";
     fs::write(&path, text).unwrap();
     edit(&path, |file| {
-        file.put("new", &https().namespace("ns")).unwrap()
+        file.put("new", &https().namespace("ns")).unwrap();
     });
     let written: Value = kubeconfig::parse_as(&fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(written["x-mine"], "yes");

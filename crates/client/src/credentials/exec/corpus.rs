@@ -1,0 +1,71 @@
+//! Answers of plugins that are broken in every way.
+
+use super::answer::parse;
+use super::config::ExecVersion;
+use crate::corpus::{SECRET, deep, mixtures, small_changes, within_memory};
+
+const SEEDS: &[&str] = &[
+    r#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"interactive":false},
+    "status":{"expirationTimestamp":"2030-03-05T17:30:20Z","token":"hunter2"}}"#,
+    r#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",
+    "status":{"clientCertificateData":"hunter2","clientKeyData":"hunter2","token":null}}"#,
+];
+
+const WORDS: &[&str] = &[
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\\",
+    "\\u0000",
+    "\\ud800",
+    "null",
+    "true",
+    "1e999",
+    "-",
+    "0.1",
+    "99999999999999999999",
+    "\u{feff}",
+    "\u{0}",
+    "ü",
+    "\"status\":",
+    "\"token\":",
+    "\"kind\":",
+    "\"expirationTimestamp\":",
+    "9999-99-99T99:99:99Z",
+    "+999999-12-31T23:59:60Z",
+];
+
+#[test]
+fn rc15_no_small_change_makes_an_answer_tell_its_secrets() {
+    small_changes(SEEDS, |text| {
+        for version in [ExecVersion::V1, ExecVersion::V1Beta1] {
+            let shown = format!("{:?}", parse(text, version));
+            assert!(!shown.contains(SECRET), "{shown}");
+        }
+    });
+}
+
+#[test]
+fn no_mixture_of_answers_panics_or_takes_much_memory() {
+    let both = |text: &[u8]| {
+        let _ = parse(text, ExecVersion::V1);
+        let _ = parse(text, ExecVersion::V1Beta1);
+    };
+    within_memory(400 << 20, || {
+        mixtures(SEEDS, WORDS, 20_000, both);
+        let parts = [
+            "[",
+            "{\"status\":",
+            "{\"a\":",
+            "\"",
+            "1",
+            "[[],",
+            "{\"kind\":{\"kind\":",
+        ];
+        deep(&parts, both);
+    });
+}
