@@ -45,6 +45,8 @@ use crate::credentials::{ExecPolicy, Impersonation};
 #[derive(Clone, Debug)]
 pub struct Config {
     server: Uri,
+    /// The same as it was written: exec plugins are told that.
+    server_text: String,
     default_namespace: String,
     /// Whose word it is, for error texts: a file and its entry, or the program.
     origin: String,
@@ -89,6 +91,7 @@ impl Config {
             .map_err(|reason| ConfigError::invalid(origin, format!("server {url:?}: {reason}")))?;
         Ok(Self {
             server,
+            server_text: url.to_owned(),
             default_namespace: "default".into(),
             origin: origin.into(),
             tls: TlsConfig::default(),

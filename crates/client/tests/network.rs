@@ -6,6 +6,8 @@
 
 #[path = "network/compression.rs"]
 mod compression;
+#[path = "network/kubectl.rs"]
+mod kubectl;
 #[path = "network/proxies.rs"]
 mod proxies;
 #[path = "network/renewal.rs"]

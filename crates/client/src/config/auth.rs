@@ -61,13 +61,13 @@ impl Config {
         Ok(ExecPlugin::new(exec.clone(), cluster))
     }
 
-    fn cluster_info(&self) -> Result<ClusterInfo, ConfigError> {
+    pub(super) fn cluster_info(&self) -> Result<ClusterInfo, ConfigError> {
         Ok(ClusterInfo {
-            server: self.server.to_string().trim_end_matches('/').to_owned(),
+            server: self.server_text.clone(),
             tls_server_name: self.tls.server_name.clone(),
             insecure_skip_tls_verify: self.tls.insecure,
             ca: self.tls.ca.as_ref().map(super::Pem::read).transpose()?,
-            proxy_url: self.proxy.url().map(|url| url.expose().to_string()),
+            proxy_url: self.proxy.url().map(|url| url.expose().to_owned()),
             disable_compression: !self.compression,
         })
     }

@@ -166,6 +166,7 @@ impl Config {
     pub fn with_server(mut self, url: &str) -> Result<Self, ConfigError> {
         self.server = parse_server(url, self.tls.has_any())
             .map_err(|reason| ConfigError::invalid("--server", format!("{url:?}: {reason}")))?;
+        self.server_text = url.to_owned();
         self.tls.server_name = None;
         Ok(self)
     }

@@ -10,8 +10,7 @@ use crate::credentials::{ExecConfig, Impersonation};
 
 pub(super) fn cluster(config: &Config) -> Result<Value, ConfigError> {
     let mut entry = Map::new();
-    let server = config.server.to_string();
-    put(&mut entry, "server", server.trim_end_matches('/'));
+    put(&mut entry, "server", config.server_text.as_str());
     if let Some(ca) = &config.tls.ca {
         ca.put_into(&mut entry, "certificate-authority")?;
     }
@@ -22,7 +21,7 @@ pub(super) fn cluster(config: &Config) -> Result<Value, ConfigError> {
         put(&mut entry, "tls-server-name", name.as_str());
     }
     if let ProxyChoice::Url(url) = &config.proxy {
-        put(&mut entry, "proxy-url", url.expose().to_string());
+        put(&mut entry, "proxy-url", url.expose());
     }
     if !config.compression {
         put(&mut entry, "disable-compression", true);

@@ -16,7 +16,10 @@ pub(super) enum ProxyChoice {
 
 /// Where a proxy is. User and password in it are not printed.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct ProxyUrl(Uri);
+pub(crate) struct ProxyUrl {
+    url: Uri,
+    text: String,
+}
 
 impl ProxyUrl {
     pub(super) fn parse(text: &str, origin: &str) -> Result<Self, ConfigError> {
@@ -30,16 +33,19 @@ impl ProxyUrl {
         if url.host().is_none_or(str::is_empty) {
             return Err(invalid("names no host"));
         }
-        Ok(Self(url))
+        Ok(Self {
+            url,
+            text: text.trim().to_owned(),
+        })
     }
 
-    /// The URL with user and password, for the one place that uses them.
-    pub(crate) fn expose(&self) -> &Uri {
-        &self.0
+    /// The URL as it was written, with user and password.
+    pub(crate) fn expose(&self) -> &str {
+        &self.text
     }
 
     pub(crate) fn is_socks(&self) -> bool {
-        self.0
+        self.url
             .scheme_str()
             .is_some_and(|scheme| scheme.starts_with("socks"))
     }
@@ -101,10 +107,10 @@ fn is_this_host(host: &str) -> bool {
 /// `scheme://host:port`, without user and password.
 impl std::fmt::Display for ProxyUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let scheme = self.0.scheme_str().unwrap_or_default();
-        let host = self.0.host().unwrap_or_default();
+        let scheme = self.url.scheme_str().unwrap_or_default();
+        let host = self.url.host().unwrap_or_default();
         write!(f, "{scheme}://{host}")?;
-        match self.0.port_u16() {
+        match self.url.port_u16() {
             Some(port) => write!(f, ":{port}"),
             None => Ok(()),
         }

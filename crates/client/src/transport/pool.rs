@@ -132,7 +132,7 @@ impl Settings {
     /// As in Go, a SOCKS proxy resolves the server's name, whatever its scheme says; only where
     /// another name is expected of the server it is resolved here.
     fn proxied(&self, proxy: &ProxyUrl) -> Result<reqwest::Proxy, TransportError> {
-        let mut url = proxy.expose().to_string();
+        let mut url = proxy.expose().to_owned();
         if let Some((_, rest)) = url.split_once("://")
             && proxy.is_socks()
         {

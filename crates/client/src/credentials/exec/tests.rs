@@ -9,7 +9,7 @@ use serde_json::json;
 use super::config::{ExecConfig, ExecPolicy, ExecVersion, InteractiveMode};
 use super::plugin::ExecPlugin;
 use super::request::{self, ClusterInfo};
-use super::{answer, mask};
+use super::{answer, mask, process};
 use crate::credentials::{Credentials, Secret};
 use crate::error::{CredentialError, PluginFailure};
 use crate::testing::{Answer, Pod, Scripted, eventually, scratch};
@@ -365,6 +365,20 @@ fn is_gone(process: &Path) -> bool {
             .next()
             .is_some_and(|rest| rest.trim_start().starts_with('Z')),
     }
+}
+
+#[tokio::test]
+async fn x4_a_program_that_does_not_end_is_killed() {
+    let script = Script::new("x4-slow", "echo $$ >pid\nexec sleep 600");
+    let mut command = tokio::process::Command::new("sh");
+    command.arg(script.folder.join("plugin"));
+    let outcome = process::run(command, false, Duration::from_millis(500)).await;
+    assert!(matches!(outcome, Err(process::Unfinished::TooLong(_))));
+    let pid = script.file("pid");
+    eventually("it is gone", || {
+        is_gone(&Path::new("/proc").join(pid.trim()))
+    })
+    .await;
 }
 
 #[tokio::test]
