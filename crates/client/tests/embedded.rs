@@ -2,10 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails is a failed test")]
 
-#[cfg(unix)]
-#[path = "embedded/plugin.rs"]
-mod plugin;
-
 use std::time::Duration;
 
 use evenkeel_apiserver::{Fault, Server, Verb, When};

@@ -66,7 +66,7 @@ async fn tr5_a_missing_file_needs_an_inline_token() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn tr5_kube_rs_829_many_requests_across_a_change_do_not_wait_for_each_other() {
+async fn tr5_incident_9_many_requests_across_a_change_do_not_wait_for_each_other() {
     let path = token_file("tr5-many", "one");
     let credentials = Credentials::token_file(&path, None).unwrap();
     // A pipe is read no sooner than it is written.

@@ -13,7 +13,7 @@ fn compressed(client: &Client, group: &'static str) -> evenkeel_client::Api<Meta
 }
 
 #[tokio::test]
-async fn rc13_answers_may_be_compressed_but_no_watch_ever_is() {
+async fn client_go_rc13_answers_may_be_compressed_but_no_watch_ever_is() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let client = Client::connect(&trusting(&server)).unwrap();
     pods(&client).list(&ListOptions::default()).await.unwrap();
@@ -27,7 +27,7 @@ async fn rc13_answers_may_be_compressed_but_no_watch_ever_is() {
 }
 
 #[tokio::test]
-async fn rc13_a_compressed_answer_is_read() {
+async fn client_go_rc13_a_compressed_answer_is_read() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let config = trusting(&server)
         .with_server(&format!("https://{}/compressed", server.address))

@@ -15,7 +15,9 @@ use crate::{H2, pods, trusting};
 
 /// Whether there is a kubectl.
 fn is_there() -> bool {
-    let version = Command::new("kubectl").args(["version", "--client"]).output();
+    let version = Command::new("kubectl")
+        .args(["version", "--client"])
+        .output();
     version.is_ok_and(|output| output.status.success())
 }
 
@@ -44,7 +46,7 @@ fn folder(test: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn x1_the_plugin_is_told_what_kubectl_tells_it() {
+async fn client_go_x1_the_plugin_is_told_what_kubectl_tells_it() {
     if !is_there() {
         return;
     }
@@ -90,7 +92,7 @@ async fn x1_the_plugin_is_told_what_kubectl_tells_it() {
 }
 
 #[tokio::test]
-async fn k10_kubectl_reads_what_we_write() {
+async fn client_go_k10_kubectl_reads_what_we_write() {
     if !is_there() {
         return;
     }
@@ -138,7 +140,7 @@ async fn k10_kubectl_reads_what_we_write() {
 }
 
 #[test]
-fn k10_kubectl_and_we_keep_each_other_out() {
+fn client_go_k10_kubectl_and_we_keep_each_other_out() {
     if !is_there() {
         return;
     }

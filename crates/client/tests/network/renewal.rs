@@ -84,7 +84,7 @@ async fn ends(watch: &mut WatchStream<Metadata>) {
 }
 
 #[tokio::test]
-async fn tr3_requests_move_to_a_new_certificate_at_once_and_old_watches_end() {
+async fn client_go_tr3_requests_move_to_a_new_certificate_at_once_and_old_watches_end() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr3", &server);
     let client = Client::connect_with(&files.config(&server), &eager()).unwrap();
@@ -109,7 +109,7 @@ async fn tr3_requests_move_to_a_new_certificate_at_once_and_old_watches_end() {
 }
 
 #[tokio::test]
-async fn tr3_half_of_a_new_pair_changes_nothing() {
+async fn client_go_tr3_half_of_a_new_pair_changes_nothing() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr3-half", &server);
     let client = Client::connect_with(&files.config(&server), &eager()).unwrap();
@@ -127,7 +127,7 @@ async fn tr3_half_of_a_new_pair_changes_nothing() {
 }
 
 #[tokio::test]
-async fn tr3_a_program_that_only_watches_moves_too() {
+async fn client_go_tr3_a_program_that_only_watches_moves_too() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr3-watch", &server);
     let options = eager().reload_after(Duration::from_millis(50));
@@ -140,7 +140,7 @@ async fn tr3_a_program_that_only_watches_moves_too() {
 }
 
 #[tokio::test]
-async fn tr4_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
+async fn client_go_tr4_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr4", &server);
     let client = Client::connect_with(&files.config(&server), &eager()).unwrap();
@@ -163,7 +163,7 @@ async fn tr4_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
 }
 
 #[tokio::test]
-async fn tr4_a_server_with_a_new_ca_is_trusted_once_the_file_has_it() {
+async fn client_go_tr4_a_server_with_a_new_ca_is_trusted_once_the_file_has_it() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr4-new", &server);
     // The failed handshake is what makes the client look.
@@ -184,7 +184,7 @@ async fn tr4_a_server_with_a_new_ca_is_trusted_once_the_file_has_it() {
 }
 
 #[tokio::test]
-async fn b27_many_renewals_leave_nothing_behind() {
+async fn client_go_b27_many_renewals_leave_nothing_behind() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("b27", &server);
     let client = Client::connect_with(&files.config(&server), &eager()).unwrap();
@@ -222,7 +222,7 @@ fn runs(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn x3_a_new_certificate_of_a_plugin_has_connections_of_its_own() {
+async fn client_go_x3_a_new_certificate_of_a_plugin_has_connections_of_its_own() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("x3", &server);
     let first = files.renew(&server);

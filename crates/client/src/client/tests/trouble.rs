@@ -11,7 +11,7 @@ use crate::testing::{Answer, Scripted};
 use crate::transport::TransportErrorKind;
 
 #[tokio::test(start_paused = true)]
-async fn incident_34938_retries_wait_as_asked_spread_and_count_against_the_limit() {
+async fn incident_14_retries_wait_as_asked_spread_and_count_against_the_limit() {
     let server = Scripted::new(|nth, _| match nth {
         0..100 => Answer::new(429).header("retry-after", "1"),
         _ => Answer::ok(POD),

@@ -55,8 +55,8 @@ fn no_mixture_of_answers_panics_or_takes_much_memory() {
         let _ = parse(text, ExecVersion::V1);
         let _ = parse(text, ExecVersion::V1Beta1);
     };
-    within_memory(400 << 20, || {
-        mixtures(SEEDS, WORDS, 20_000, both);
+    within_memory(200 << 20, || {
+        mixtures(SEEDS, WORDS, 10_000, both);
         let parts = [
             "[",
             "{\"status\":",

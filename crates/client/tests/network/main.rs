@@ -4,15 +4,11 @@
     reason = "a test server that cannot start is a failed test"
 )]
 
-#[path = "network/compression.rs"]
 mod compression;
-#[path = "network/kubectl.rs"]
 mod kubectl;
-#[path = "network/proxies.rs"]
+mod plugin;
 mod proxies;
-#[path = "network/renewal.rs"]
 mod renewal;
-#[path = "network/server.rs"]
 mod server;
 
 use std::sync::atomic::Ordering;
@@ -225,7 +221,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn rc6_failed_tries_leave_the_connection_to_the_next_one() {
+async fn client_go_rc6_failed_tries_leave_the_connection_to_the_next_one() {
     let server = TestServer::start("127.0.0.1", &["http/1.1"]).await;
     let client = Client::connect(&trusting(&server)).unwrap();
     let request = http::Request::get("/busy").body(Bytes::new()).unwrap();
@@ -253,7 +249,7 @@ async fn a_connection_that_closes_is_a_lost_connection() {
 }
 
 #[tokio::test]
-async fn b2_incident_87615_a_silent_connection_is_noticed_and_replaced() {
+async fn client_go_b2_incident_2_a_silent_connection_is_noticed_and_replaced() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let proxy = Proxy::start(server.address).await;
     let config = Config::new(&format!("https://{}", proxy.address))
