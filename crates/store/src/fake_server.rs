@@ -112,15 +112,20 @@ impl FakeServer {
     }
 
     pub(crate) fn put(&self, name: &str, size: u32) -> u64 {
-        self.put_value(name, &json!(size))
+        self.put_value(name, &json!(size), &json!([]))
     }
 
     /// An object that does not decode as a [`Thing`].
     pub(crate) fn put_undecodable(&self, name: &str) -> u64 {
-        self.put_value(name, &json!("large"))
+        self.put_value(name, &json!("large"), &json!([]))
     }
 
-    fn put_value(&self, name: &str, size: &Value) -> u64 {
+    pub(crate) fn put_owned(&self, name: &str, size: u32, owner: &str) -> u64 {
+        let owner = json!({"apiVersion": "v1", "kind": "Owner", "name": "o", "uid": owner});
+        self.put_value(name, &json!(size), &json!([owner]))
+    }
+
+    fn put_value(&self, name: &str, size: &Value, owners: &Value) -> u64 {
         let mut state = self.0.lock();
         state.version += 1;
         let version = state.version;
@@ -133,7 +138,8 @@ impl FakeServer {
         };
         let object = json!({
             "apiVersion": "test.dev/v1", "kind": "Thing", "size": size,
-            "metadata": {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string()},
+            "metadata": {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string(),
+                "ownerReferences": owners},
         });
         let kind = match state.objects.insert(name.to_owned(), object.clone()) {
             Some(_) => "MODIFIED",

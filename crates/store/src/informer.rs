@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Api;
-use evenkeel_meta::{ApiResource, Object, ObjectKey};
+use evenkeel_meta::{ApiResource, MetaView, Object, ObjectKey};
 use evenkeel_pace::Rng;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -31,6 +31,7 @@ use crate::reflector::ReflectorOptions;
 use crate::status::{Freshness, Status, SyncError, SyncPhase, SyncState};
 use crate::store::Store;
 use crate::subscription::{Line, Subscription};
+use crate::transform::{Ingress, Transform};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::Writer;
 
@@ -54,6 +55,8 @@ pub(crate) struct Shared<K> {
     wake: Arc<Notify>,
     stop: CancellationToken,
     metrics: InformerMetrics,
+    /// Kept, so that nobody else's gets its address, by which it is known.
+    _transform: Option<Transform<K>>,
     /// What the task takes over when it starts.
     start: Mutex<Option<Start<K>>>,
     /// Lines of slow handlers and subscriptions, for their lengths.
@@ -75,6 +78,7 @@ pub(crate) struct Start<K> {
     pub(crate) options: ReflectorOptions,
     pub(crate) watch_lists: Arc<WatchListSupport>,
     pub(crate) rng: Rng,
+    pub(crate) ingress: Ingress<K>,
 }
 
 /// The informer was stopped: it takes no more handlers.
@@ -100,6 +104,7 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
             wake: Arc::new(Notify::new()),
             stop: CancellationToken::new(),
             metrics,
+            _transform: start.ingress.transform.clone(),
             start: Mutex::new(Some(start)),
             lines: Mutex::new(Vec::new()),
         });
@@ -275,6 +280,8 @@ pub(crate) trait Managed: Send + Sync {
     /// Resolves when it has synced; needs nothing of the informer's handle.
     fn synced(&self) -> BoxFuture<'static, Result<(), SyncError>>;
     fn metadata_view(&self) -> MetadataView;
+    /// Whether the objects keep all of their metadata.
+    fn has_whole_metadata(&self) -> bool;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -304,6 +311,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Managed for Informer<
 
     fn metadata_view(&self) -> MetadataView {
         MetadataView::of(self.clone())
+    }
+
+    fn has_whole_metadata(&self) -> bool {
+        K::Meta::WHOLE
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use evenkeel_client::{Api, Client};
 use evenkeel_meta::{
-    ApiResource, DynamicObject, FieldSelector, LabelSelector, Metadata, Object, Resource, Scope,
+    ApiResource, DynamicObject, FieldSelector, Interner, LabelSelector, Metadata, Object, Resource,
+    Scope,
 };
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
@@ -19,6 +20,7 @@ use crate::metadata_view::MetadataView;
 use crate::metrics::InformerMetrics;
 use crate::reflector::ReflectorOptions;
 use crate::status::{SyncError, SyncState};
+use crate::transform::{Ingress, Transform};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::Writer;
 
@@ -53,6 +55,8 @@ struct Identity {
     resource: ApiResource,
     selection: InformerOptions,
     decoded_as: TypeId,
+    /// Informers keep theirs alive, so that no other takes its address.
+    transform: Option<usize>,
 }
 
 /// Which part of a resource to mirror. The default is all of it.
@@ -180,15 +184,54 @@ impl Informers {
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
     {
-        self.informer(resource, options, |client, resource, namespace| {
-            client.projected(resource, namespace)
-        })
+        self.informer(
+            resource,
+            options,
+            |client, resource, namespace| client.projected(resource, namespace),
+            Ingress::default(),
+        )
     }
 
-    /// The metadata of the objects of `resource`: nothing else is sent or kept.
+    /// As [`projected`](Self::projected), with every object changed on its way in.
+    ///
+    /// Everybody who asks with the same transform, or a clone of it, shares one informer.
+    #[must_use]
+    pub fn transformed<K>(
+        &self,
+        resource: ApiResource,
+        options: InformerOptions,
+        transform: &Transform<K>,
+    ) -> Informer<K>
+    where
+        K: Object + DeserializeOwned + Send + Sync + 'static,
+    {
+        self.informer(
+            resource,
+            options,
+            |client, resource, namespace| client.projected(resource, namespace),
+            Ingress {
+                transform: Some(transform.clone()),
+                shrink: None,
+            },
+        )
+    }
+
+    /// The metadata of the objects of `resource`: nothing else is sent or kept. What objects have
+    /// in common is kept once.
     #[must_use]
     pub fn metadata(&self, resource: ApiResource, options: InformerOptions) -> Informer<Metadata> {
-        self.informer(resource, options, Client::metadata)
+        let mut interner = Interner::default();
+        self.informer(
+            resource,
+            options,
+            Client::metadata,
+            Ingress {
+                transform: None,
+                shrink: Some(Box::new(move |object: &mut Metadata| {
+                    interner.intern(&mut object.metadata);
+                })),
+            },
+        )
     }
 
     /// Objects of a resource that is known at run time only.
@@ -198,11 +241,14 @@ impl Informers {
         resource: ApiResource,
         options: InformerOptions,
     ) -> Informer<DynamicObject> {
-        self.informer(resource, options, Client::dynamic)
+        self.informer(resource, options, Client::dynamic, Ingress::default())
     }
 
     /// The metadata of the objects of `resource`, off whatever informer shows all of them
     /// already; if none does, off a new one of [`metadata`](Self::metadata).
+    ///
+    /// Only an informer whose objects keep all of their metadata
+    /// ([`MetaView::WHOLE`](evenkeel_meta::MetaView::WHOLE)), and that has no transform, will do.
     #[must_use]
     pub fn metadata_view(&self, resource: ApiResource) -> MetadataView {
         self.find_metadata_view(&resource).unwrap_or_else(|| {
@@ -219,7 +265,8 @@ impl Informers {
         let candidates = state.informers.iter();
         candidates
             .filter(|(identity, _)| identity.resource == *resource && identity.selection == all)
-            .find(|(_, informer)| !informer.is_stopped())
+            .filter(|(identity, _)| identity.transform.is_none())
+            .find(|(_, informer)| informer.has_whole_metadata() && !informer.is_stopped())
             .map(|(_, informer)| informer.metadata_view())
     }
 
@@ -229,6 +276,7 @@ impl Informers {
         resource: ApiResource,
         mut selection: InformerOptions,
         api: impl FnOnce(&Client, ApiResource, Option<&str>) -> Api<K>,
+        ingress: Ingress<K>,
     ) -> Informer<K>
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
@@ -240,6 +288,7 @@ impl Informers {
             resource,
             selection,
             decoded_as: TypeId::of::<K>(),
+            transform: ingress.transform.as_ref().map(Transform::id),
         };
         let mut state = self.inner.state.lock();
         let there = state
@@ -252,7 +301,7 @@ impl Informers {
         }
         let namespace = identity.selection.namespace.as_deref();
         let api = api(&self.inner.client, identity.resource.clone(), namespace);
-        let informer = self.new_informer(&mut state, api, &identity);
+        let informer = self.new_informer(&mut state, api, &identity, ingress);
         if self.inner.stop.is_cancelled() {
             informer.stop();
         }
@@ -260,7 +309,13 @@ impl Informers {
         informer
     }
 
-    fn new_informer<K>(&self, state: &mut State, api: Api<K>, identity: &Identity) -> Informer<K>
+    fn new_informer<K>(
+        &self,
+        state: &mut State,
+        api: Api<K>,
+        identity: &Identity,
+        ingress: Ingress<K>,
+    ) -> Informer<K>
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
     {
@@ -280,6 +335,7 @@ impl Informers {
             options: self.inner.reflector.clone(),
             watch_lists: Arc::clone(state.watch_lists.entry(resource.clone()).or_default()),
             rng: state.rng.fork(),
+            ingress,
         };
         Informer::new(&name, store, metrics, start)
     }

@@ -120,6 +120,7 @@ mod snapshot;
 mod status;
 mod store;
 mod subscription;
+mod transform;
 mod trie;
 mod watch_lists;
 mod writer;
@@ -136,6 +137,7 @@ pub use snapshot::Snapshot;
 pub use status::{Freshness, SyncError, SyncFailure, SyncPhase, SyncState};
 pub use store::{Changes, Store, WaitError};
 pub use subscription::Subscription;
+pub use transform::Transform;
 pub use writer::{Put, Refused, Replaced, Writer};
 
 /// The README's program must go on compiling.

@@ -147,7 +147,9 @@ async fn one_list_and_watch_serves_every_handler_of_a_collection() {
     let world = World::new(1);
     world.create("a", "red").await;
     let (dynamic, metadata) = (world.dynamic(), world.metadata());
-    let by_name = Index::new("name", |object: &Metadata| [object.metadata.name.clone()]);
+    let by_name = Index::new("name", |object: &Metadata| {
+        [object.metadata.name().to_owned()]
+    });
     metadata.add_index(by_name.clone()).unwrap();
     let again = world.dynamic();
     world.informers.start();

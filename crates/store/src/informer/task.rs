@@ -1,21 +1,22 @@
 use std::sync::Arc;
 
 use evenkeel_client::{Api, RetryPolicy};
-use evenkeel_meta::{MetaView, Metadata, Object, ObjectKey};
+use evenkeel_meta::{MetaView, Object, ObjectKey};
 use evenkeel_pace::Moment;
 use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::io::{Io, Item, Selection};
+use super::io::{Io, Selection};
 use super::members::Members;
 use super::{Shared, Start};
 use crate::event::{Deletion, Event};
 use crate::pending::is_same_object;
 use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
-use crate::set_aside::{SetAside, SetAsideReason};
+use crate::set_aside::SetAside;
 use crate::status::SyncPhase;
+use crate::transform::{Ingress, Item, Unfit};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::{Refused, Replaced, Writer};
 
@@ -32,6 +33,7 @@ pub(crate) struct Task<K> {
     writer: Writer<K>,
     members: Members<K>,
     io: Io<K>,
+    ingress: Ingress<K>,
     origin: Instant,
     actions: Vec<Action<Item<K>>>,
     batch: Batch<K>,
@@ -67,6 +69,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             machine: Reflector::new(start.options, start.rng),
             writer: start.writer,
             io: Io::Idle,
+            ingress: start.ingress,
             origin: Instant::now(),
             actions: Vec::new(),
             batch: Batch {
@@ -94,7 +97,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 () = self.shared.stop.cancelled() => break,
                 () = self.shared.wake.notified() => {}
                 () = self.members.task_ended() => {}
-                input = self.io.next() => {
+                input = self.io.next(&mut self.ingress) => {
                     if self.feed_batch(input) {
                         // There is more already: let others have a turn.
                         self.flush();
@@ -116,7 +119,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.feed(first);
         let mut taken = 1;
         while taken < BATCH
-            && let Some(input) = self.io.next().now_or_never()
+            && let Some(input) = self.io.next(&mut self.ingress).now_or_never()
         {
             self.feed(input);
             taken += 1;
@@ -189,7 +192,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     fn put(&mut self, item: Item<K>) {
         let object = match item {
             Item::Object(object) => object,
-            Item::Undecodable { metadata, message } => return self.set_aside(metadata, message),
+            Item::Unfit(unfit) => return self.set_aside(*unfit),
         };
         match self.writer.put(Arc::clone(&object)) {
             Ok(_) if self.replacing => {}
@@ -201,7 +204,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     fn delete(&mut self, item: Item<K>) {
         let (key, last) = match item {
             Item::Object(object) => (object.metadata().key(), Some(object)),
-            Item::Undecodable { metadata, .. } => (metadata.metadata.key(), None),
+            Item::Unfit(unfit) => (unfit.metadata.key(), None),
         };
         let old = self.writer.remove(&key);
         if self.replacing {
@@ -214,17 +217,16 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.batch.push(key, Event::Deleted(deletion));
     }
 
-    fn set_aside(&mut self, metadata: Arc<Metadata>, message: String) {
-        let metadata = Arc::unwrap_or_clone(metadata).metadata;
+    fn set_aside(&mut self, unfit: Unfit) {
+        let Unfit { metadata, reason } = unfit;
         if metadata.name.is_empty() {
             self.shared.metrics.set_aside.inc();
             tracing::error!(
-                resource = %self.shared.resource, error = message,
+                resource = %self.shared.resource, %reason,
                 "an object without a readable name is left out"
             );
             return;
         }
-        let reason = SetAsideReason::Undecodable { message };
         let refused = self.writer.set_aside(metadata, reason);
         self.refused(refused);
     }
