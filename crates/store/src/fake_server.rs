@@ -48,6 +48,7 @@ struct State {
     streams: Vec<Arc<Outbox>>,
     requests: Vec<String>,
     answers: VecDeque<(Which, Answer)>,
+    paths: Vec<(&'static str, Answer)>,
     page_tokens: BTreeMap<String, usize>,
     pub(crate) markers: bool,
     pages: bool,
@@ -68,12 +69,22 @@ pub(crate) enum Answer {
 
 #[derive(Default)]
 struct Outbox {
+    namespace: Option<String>,
     chunks: Mutex<VecDeque<Result<Bytes, TransportError>>>,
     ended: Mutex<bool>,
     wake: Notify,
 }
 
+/// Whether a request for `namespace` is told of `object`.
+fn covers(namespace: Option<&str>, object: &Value) -> bool {
+    namespace.is_none_or(|namespace| object["metadata"]["namespace"] == namespace)
+}
+
 impl Outbox {
+    fn covers(&self, object: &Value) -> bool {
+        covers(self.namespace.as_deref(), object)
+    }
+
     fn push(&self, kind: &str, object: &Value) {
         let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
         self.chunks.lock().push_back(Ok(line.into()));
@@ -101,6 +112,7 @@ impl FakeServer {
             streams: Vec::new(),
             requests: Vec::new(),
             answers: VecDeque::new(),
+            paths: Vec::new(),
             page_tokens: BTreeMap::new(),
             markers: true,
             pages: false,
@@ -115,6 +127,11 @@ impl FakeServer {
         self.put_value(name, &json!(size), &json!([]))
     }
 
+    /// Everything else is in the namespace `ns`.
+    pub(crate) fn put_in(&self, namespace: &str, name: &str, size: u32) -> u64 {
+        self.put_object(namespace, name, &json!(size), &json!([]))
+    }
+
     /// An object that does not decode as a [`Thing`].
     pub(crate) fn put_undecodable(&self, name: &str) -> u64 {
         self.put_value(name, &json!("large"), &json!([]))
@@ -126,10 +143,18 @@ impl FakeServer {
     }
 
     fn put_value(&self, name: &str, size: &Value, owners: &Value) -> u64 {
+        self.put_object("ns", name, size, owners)
+    }
+
+    fn put_object(&self, namespace: &str, name: &str, size: &Value, owners: &Value) -> u64 {
+        let id = match namespace {
+            "ns" => name.to_owned(),
+            other => format!("{other}/{name}"),
+        };
         let mut state = self.0.lock();
         state.version += 1;
         let version = state.version;
-        let uid = match state.objects.get(name) {
+        let uid = match state.objects.get(&id) {
             Some(old) => old["metadata"]["uid"].clone(),
             None => {
                 state.uids += 1;
@@ -138,10 +163,10 @@ impl FakeServer {
         };
         let object = json!({
             "apiVersion": "test.dev/v1", "kind": "Thing", "size": size,
-            "metadata": {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string(),
+            "metadata": {"name": name, "namespace": namespace, "uid": uid, "resourceVersion": version.to_string(),
                 "ownerReferences": owners},
         });
-        let kind = match state.objects.insert(name.to_owned(), object.clone()) {
+        let kind = match state.objects.insert(id, object.clone()) {
             Some(_) => "MODIFIED",
             None => "ADDED",
         };
@@ -216,6 +241,11 @@ impl FakeServer {
         self.0.lock().answers.push_back((to, answer));
     }
 
+    /// Answers every request whose path contains `part` with this.
+    pub(crate) fn answer_paths(&self, part: &'static str, answer: Answer) {
+        self.0.lock().paths.push((part, answer));
+    }
+
     pub(crate) fn answer_next_as(&self, times: usize, to: Which, answer: &Answer) {
         for _ in 0..times {
             self.answer_next(to, answer.clone());
@@ -247,14 +277,22 @@ impl FakeServer {
 impl State {
     fn send(&mut self, kind: &'static str, object: Value) {
         self.streams.retain(|stream| Arc::strong_count(stream) > 1);
-        for stream in &self.streams {
+        for stream in self.streams.iter().filter(|stream| stream.covers(&object)) {
             stream.push(kind, &object);
         }
         self.log.push((self.version, kind, object));
     }
 
-    fn watch(&mut self, from: Option<u64>, initial: bool) -> Result<Arc<Outbox>, Box<Status>> {
-        let outbox = Arc::new(Outbox::default());
+    fn watch(
+        &mut self,
+        namespace: Option<String>,
+        from: Option<u64>,
+        initial: bool,
+    ) -> Result<Arc<Outbox>, Box<Status>> {
+        let outbox = Arc::new(Outbox {
+            namespace,
+            ..Outbox::default()
+        });
         let from = from.unwrap_or(0);
         if initial {
             if from > self.version {
@@ -262,6 +300,7 @@ impl State {
             }
             self.objects
                 .values()
+                .filter(|object| outbox.covers(object))
                 .for_each(|object| outbox.push("ADDED", object));
             if self.markers {
                 outbox.push("BOOKMARK", &bookmark(self.version, true));
@@ -271,7 +310,7 @@ impl State {
                 return Err(Status::expired(format!("too old resource version: {from}")).into());
             }
             for (version, kind, object) in &self.log {
-                if *version > from {
+                if *version > from && outbox.covers(object) {
                     outbox.push(kind, object);
                 }
             }
@@ -280,7 +319,11 @@ impl State {
         Ok(outbox)
     }
 
-    fn list(&mut self, query: &BTreeMap<String, String>) -> Result<Value, Box<Status>> {
+    fn list(
+        &mut self,
+        namespace: Option<&str>,
+        query: &BTreeMap<String, String>,
+    ) -> Result<Value, Box<Status>> {
         let asked: u64 = number(query, "resourceVersion").unwrap_or(0);
         if asked > self.version {
             return Err(Status::too_large_resource_version(asked, self.version, 1).into());
@@ -297,6 +340,7 @@ impl State {
         let items: Vec<_> = self
             .objects
             .values()
+            .filter(|object| covers(namespace, object))
             .skip(start)
             .take(limit)
             .cloned()
@@ -328,17 +372,30 @@ impl State {
                 _ => Err(None),
             };
         }
+        let (_, below) = uri.path().split_once("/namespaces/").unwrap_or_default();
+        let namespace = below.split('/').next().filter(|name| !name.is_empty());
+        let denied = self
+            .paths
+            .iter()
+            .find(|(part, _)| uri.path().contains(part));
+        if let Some((_, Answer::Status(status))) = denied {
+            return Ok(refusal(status));
+        }
         let query = parse(&text);
         if query.contains_key("watch") {
             let initial = query.contains_key("sendInitialEvents");
             return Ok(
-                match self.watch(number(&query, "resourceVersion"), initial) {
+                match self.watch(
+                    namespace.map(str::to_owned),
+                    number(&query, "resourceVersion"),
+                    initial,
+                ) {
                     Ok(outbox) => response(200, stream::unfold(outbox, next_chunk).boxed()),
                     Err(status) => refusal(&status),
                 },
             );
         }
-        Ok(match self.list(&query) {
+        Ok(match self.list(namespace, &query) {
             Ok(list) => response(200, once(list.to_string())),
             Err(status) => refusal(&status),
         })

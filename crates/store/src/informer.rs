@@ -49,7 +49,7 @@ pub struct Informer<K> {
 pub(crate) struct Shared<K> {
     resource: ApiResource,
     store: Store<K>,
-    pub(crate) status: Status,
+    pub(crate) status: Arc<Status>,
     joining: Mutex<Joining<K>>,
     /// Wakes the task: somebody joins, or has left.
     wake: Arc<Notify>,
@@ -96,7 +96,7 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
         let shared = Arc::new(Shared {
             resource: start.api.resource().clone(),
             store,
-            status: Status::new(name.into()),
+            status: Arc::new(Status::new(name.into())),
             joining: Mutex::new(Joining {
                 waiting: Vec::new(),
                 closed: false,
@@ -177,7 +177,10 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
     }
 
     fn link(&self) -> Arc<Link> {
-        Link::new(Arc::clone(&self.shared.wake))
+        Link::new(
+            Arc::clone(&self.shared.wake),
+            Arc::clone(&self.shared.status),
+        )
     }
 
     fn line(&self, link: &Arc<Link>) -> Arc<Line<K>> {

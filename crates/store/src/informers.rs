@@ -234,6 +234,30 @@ impl Informers {
         )
     }
 
+    /// Whole objects, compressed, and decoded when they are read; see
+    /// [`Compact`](crate::Compact).
+    #[cfg(feature = "compact")]
+    #[must_use]
+    pub fn compact<K>(
+        &self,
+        resource: ApiResource,
+        options: InformerOptions,
+    ) -> Informer<crate::Compact<K>>
+    where
+        K: DeserializeOwned + 'static,
+    {
+        let mut compressor = crate::compact::Compressor::default();
+        self.informer(
+            resource,
+            options,
+            |client, resource, namespace| client.projected(resource, namespace),
+            Ingress {
+                transform: None,
+                shrink: Some(Box::new(move |object| compressor.shrink(object))),
+            },
+        )
+    }
+
     /// Objects of a resource that is known at run time only.
     #[must_use]
     pub fn dynamic(

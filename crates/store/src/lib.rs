@@ -102,6 +102,8 @@
 //! Reflector, store and shared informer do what `tools/cache` does; where its behaviour is a
 //! known defect, this differs, and the item says so with the contract's number ("R18, ours").
 
+#[cfg(feature = "compact")]
+mod compact;
 mod contents;
 mod event;
 #[cfg(test)]
@@ -109,6 +111,7 @@ mod fake_server;
 mod handler;
 mod index;
 mod informer;
+mod informer_set;
 mod informers;
 mod metadata;
 mod metadata_view;
@@ -125,10 +128,13 @@ mod trie;
 mod watch_lists;
 mod writer;
 
+#[cfg(feature = "compact")]
+pub use compact::{Compact, CompactError};
 pub use event::{Deletion, Event};
 pub use handler::{Handler, Registration};
 pub use index::{AddIndexError, Index, Values};
 pub use informer::{Informer, Stopped};
+pub use informer_set::InformerSet;
 pub use informers::{InformerOptions, Informers, InformersBuilder};
 pub use metadata::MetadataRef;
 pub use metadata_view::{MetadataEvent, MetadataHandler, MetadataView};

@@ -15,6 +15,7 @@ use crate::event::{Deletion, Event};
 use crate::pending::is_same_object;
 use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
 use crate::set_aside::SetAside;
+use crate::snapshot::Snapshot;
 use crate::status::SyncPhase;
 use crate::transform::{Ingress, Item, Unfit};
 use crate::watch_lists::WatchListSupport;
@@ -91,6 +92,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             self.flush();
             self.take_in_members();
             let due = self.machine.deadline().map(|due| self.instant(due));
+            let resync = self.members.next_resync(Instant::now());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
@@ -107,6 +109,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 () = until(due) => {
                     self.consult_watch_lists();
                     self.feed(Input::Elapsed);
+                }
+                () = until(resync) => {
+                    let contents = self.contents();
+                    self.members.resync(Instant::now(), contents.as_ref());
                 }
             }
         }
@@ -170,8 +176,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 resource_version,
                 rewound,
             } => {
-                // What is told must not come after what replaces it.
+                // What is told must not come after what replaces it, and nobody who was there
+                // before may find the informer synced and not have been told.
                 self.flush();
+                self.take_in_members();
                 self.replacing = false;
                 let replaced = self.writer.end_replace(resource_version, rewound);
                 self.tell_replaced(&replaced);
@@ -321,10 +329,15 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         if joining.is_empty() {
             return;
         }
-        let contents = self.synced.then(|| self.shared.store.snapshot());
+        let contents = self.contents();
         for join in joining {
             self.members.take_in(join, contents.as_ref());
         }
+    }
+
+    /// What readers see, once there has been a whole list.
+    fn contents(&self) -> Option<Snapshot<K>> {
+        self.synced.then(|| self.shared.store.snapshot())
     }
 
     fn consult_watch_lists(&mut self) {

@@ -2,8 +2,11 @@
 
 mod faults;
 mod handlers;
+mod ingress;
 mod lifecycle;
 mod model;
+mod namespaces;
+mod resync;
 
 use std::time::Duration;
 
