@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The kinds: `metadata` (what `Informers::metadata` keeps), `meta` (a projection with the
-//! unpacked `Meta`), `packed` (one with `PackedMeta`, whose parts are not shared). The objects
-//! follow from a seed: pods of Deployments with three to thirty replicas, 2 kB of metadata each, `managedFields`
-//! included.
+//! unpacked `Meta`), `packed` (one with `PackedMeta`, whose parts are not shared), `compact`
+//! (`Informers::compact`). The objects are pods of Deployments with three to thirty replicas, 2 kB
+//! of metadata each, `managedFields` included; for `compact`, whole pods.
 
 use std::io::Write as _;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use bytes::Bytes;
 use evenkeel_client::{
     ByteStream, Client, ClientOptions, Lane, Transport, TransportError, TransportErrorKind,
 };
-use evenkeel_meta::{ApiResource, Meta, Object, PackedMeta, Scope};
+use evenkeel_meta::{ApiResource, DynamicObject, Meta, Object, PackedMeta, Scope};
 use evenkeel_store::{Informer, InformerOptions, Informers, InformersBuilder};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
@@ -55,7 +55,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let kind = arguments.next().unwrap_or_else(|| "metadata".to_owned());
     let count: usize = arguments.next().map_or(Ok(100_000), |text| text.parse())?;
-    let client = Client::new(Replayer { count }, ClientOptions::default());
+    let whole = kind == "compact";
+    let client = Client::new(Replayer { count, whole }, ClientOptions::default());
     let informers = builder(client).build();
     let options = InformerOptions::default();
     match kind.as_str() {
@@ -75,6 +76,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 &kind,
             )
             .await
+        }
+        "compact" => {
+            let pods = informers.compact::<DynamicObject>(PODS, options);
+            measure(&informers, &pods, &kind).await
         }
         other => Err(format!("no such kind: {other}").into()),
     }
@@ -103,10 +108,9 @@ where
     let objects = informer.store().len().max(1);
     writeln!(
         std::io::stdout(),
-        "{kind}: {objects} objects, {} B resident each, synced in {:.2} s (the making of {} B of JSON each included)",
+        "{kind}: {objects} objects, {} B resident each, synced in {:.2} s, the making of the JSON included",
         grown / objects,
         took.as_secs_f64(),
-        pod(1, 1).len(),
     )?;
     informers.shutdown().await;
     Ok(())
@@ -122,6 +126,8 @@ fn resident() -> Result<usize, Box<dyn std::error::Error>> {
 /// Answers lists with `count` pods, and leaves watches open.
 struct Replayer {
     count: usize,
+    /// With spec and status.
+    whole: bool,
 }
 
 impl Transport for Replayer {
@@ -131,7 +137,7 @@ impl Transport for Replayer {
         request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
         let query = request.uri().query().unwrap_or_default();
-        let count = self.count;
+        let (count, whole) = (self.count, self.whole);
         let (code, body): (u16, ByteStream) = if query.contains("sendInitialEvents") {
             let text = r#"{"kind":"Status","status":"Failure","reason":"Invalid","code":422}"#;
             (422, stream::iter([Ok(Bytes::from(text))]).boxed())
@@ -139,7 +145,11 @@ impl Transport for Replayer {
             (200, stream::pending().boxed())
         } else {
             let head = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"987654321"},"items":["#;
-            let items = Pods::default().take(count).enumerate().map(|(n, pod)| {
+            let pods = Pods {
+                whole,
+                ..Pods::default()
+            };
+            let items = pods.take(count).enumerate().map(|(n, pod)| {
                 let comma = if n == 0 { "" } else { "," };
                 Bytes::from(format!("{comma}{pod}"))
             });
@@ -152,7 +162,7 @@ impl Transport for Replayer {
             .header("content-type", "application/json")
             .body(body)
             .map_err(|error| {
-                TransportError::with_detail(TransportErrorKind::Other, error.to_string())
+                TransportError::with_detail(TransportErrorKind::Other, &error.to_string())
             });
         async { answer }.boxed()
     }
@@ -161,6 +171,7 @@ impl Transport for Replayer {
 /// Pods as a server sends their metadata, Deployment by Deployment.
 #[derive(Default)]
 struct Pods {
+    whole: bool,
     made: u64,
     deployment: u64,
     left: u64,
@@ -176,7 +187,12 @@ impl Iterator for Pods {
         }
         self.left -= 1;
         self.made += 1;
-        Some(pod(self.made, self.deployment))
+        let mut pod = pod(self.made, self.deployment);
+        if self.whole {
+            pod.pop();
+            pod.push_str(&spec_and_status(self.made, self.deployment));
+        }
+        Some(pod)
     }
 }
 
@@ -190,6 +206,24 @@ fn pod(n: u64, deployment: u64) -> String {
     let managed = managed_fields(&owner);
     format!(
         r#"{{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{{"name":"service-{app}-{hash}-{suffix}","generateName":"service-{app}-{hash}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-05-04T03:02:01Z","labels":{{"app.kubernetes.io/component":"backend","app.kubernetes.io/instance":"service-{app}","app.kubernetes.io/name":"service-{app}","app.kubernetes.io/version":"1.{}.3","pod-template-hash":"{hash}"}},"annotations":{{"checksum/config":"{checksum}{checksum}","kubectl.kubernetes.io/restartedAt":"2026-05-04T03:02:00Z","prometheus.io/port":"8080","prometheus.io/scrape":"true"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"service-{app}-{hash}","uid":"{owner}","controller":true,"blockOwnerDeletion":true}}],"managedFields":{managed}}}}}"#,
+        deployment % 40
+    )
+}
+
+/// The fields after the metadata, and the end of the object.
+fn spec_and_status(n: u64, deployment: u64) -> String {
+    let app = deployment % 5000;
+    let (node, ip) = (
+        mix(n) % 1000,
+        format!("10.{}.{}.{}", n >> 16 & 255, n >> 8 & 255, n & 255),
+    );
+    let (image, container) = (uuid(deployment), uuid(n));
+    let token = &format!("{:x}", mix(n ^ 0x99))[..5];
+    format!(
+        r#","spec":{{"volumes":[{{"name":"kube-api-access-{token}","projected":{{"sources":[{{"serviceAccountToken":{{"expirationSeconds":3607,"path":"token"}}}},{{"configMap":{{"name":"kube-root-ca.crt","items":[{{"key":"ca.crt","path":"ca.crt"}}]}}}},{{"downwardAPI":{{"items":[{{"path":"namespace","fieldRef":{{"apiVersion":"v1","fieldPath":"metadata.namespace"}}}}]}}}}],"defaultMode":420}}}}],"containers":[{{"name":"app","image":"registry.example.com/team/service-{app}:1.{}.3","ports":[{{"name":"http","containerPort":8080,"protocol":"TCP"}}],"env":[{{"name":"LOG_LEVEL","value":"info"}},{{"name":"POD_IP","valueFrom":{{"fieldRef":{{"apiVersion":"v1","fieldPath":"status.podIP"}}}}}}],"resources":{{"limits":{{"cpu":"500m","memory":"512Mi"}},"requests":{{"cpu":"100m","memory":"128Mi"}}}},"volumeMounts":[{{"name":"kube-api-access-{token}","readOnly":true,"mountPath":"/var/run/secrets/kubernetes.io/serviceaccount"}}],"livenessProbe":{{"httpGet":{{"path":"/healthz","port":"http","scheme":"HTTP"}},"timeoutSeconds":1,"periodSeconds":10,"successThreshold":1,"failureThreshold":3}},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"IfNotPresent"}}],"restartPolicy":"Always","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","serviceAccountName":"service-{app}","nodeName":"node-{node}","securityContext":{{}},"schedulerName":"default-scheduler","tolerations":[{{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}},{{"key":"node.kubernetes.io/unreachable","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}}],"priority":0,"enableServiceLinks":true,"preemptionPolicy":"PreemptLowerPriority"}},"status":{{"phase":"Running","conditions":[{{"type":"Initialized","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-05-04T03:02:01Z"}},{{"type":"Ready","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-05-04T03:02:09Z"}},{{"type":"PodScheduled","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-05-04T03:02:01Z"}}],"hostIP":"192.168.{}.{}","podIP":"{ip}","podIPs":[{{"ip":"{ip}"}}],"startTime":"2026-05-04T03:02:01Z","containerStatuses":[{{"name":"app","state":{{"running":{{"startedAt":"2026-05-04T03:02:07Z"}}}},"lastState":{{}},"ready":true,"restartCount":0,"image":"registry.example.com/team/service-{app}:1.{}.3","imageID":"registry.example.com/team/service-{app}@sha256:{image}{image}","containerID":"containerd://{container}{container}","started":true}}],"qosClass":"Burstable"}}}}"#,
+        deployment % 40,
+        node / 250,
+        node % 250,
         deployment % 40
     )
 }

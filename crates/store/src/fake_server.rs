@@ -1,8 +1,11 @@
 //! One collection behind a transport: enough of an API server to play every scene of the
 //! reflector's contracts in virtual time, and to be told to misbehave.
 
+mod faults;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_client::{
@@ -14,6 +17,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 pub(crate) const THINGS: ApiResource =
     ApiResource::new_static("test.dev", "v1", "Thing", "things", Scope::Namespaced);
@@ -50,8 +54,18 @@ struct State {
     answers: VecDeque<(Which, Answer)>,
     paths: Vec<(&'static str, Answer)>,
     page_tokens: BTreeMap<String, usize>,
+    replica: Option<Replica>,
+    /// Requests that the replica is still to answer.
+    lagging: usize,
+    delays: VecDeque<(Which, Duration)>,
     pub(crate) markers: bool,
     pages: bool,
+}
+
+/// An earlier state, as a server has it that is behind.
+struct Replica {
+    version: u64,
+    objects: BTreeMap<String, Value>,
 }
 
 /// Tells requests by their query.
@@ -65,6 +79,8 @@ pub(crate) enum Answer {
     Refuse,
     /// The head never comes.
     Hang,
+    /// This, with 200.
+    Body(&'static str),
 }
 
 #[derive(Default)]
@@ -72,6 +88,8 @@ struct Outbox {
     namespace: Option<String>,
     chunks: Mutex<VecDeque<Result<Bytes, TransportError>>>,
     ended: Mutex<bool>,
+    /// The connection is dead, and this is when that is found out.
+    dies_at: Mutex<Option<Instant>>,
     wake: Notify,
 }
 
@@ -114,6 +132,9 @@ impl FakeServer {
             answers: VecDeque::new(),
             paths: Vec::new(),
             page_tokens: BTreeMap::new(),
+            replica: None,
+            lagging: 0,
+            delays: VecDeque::new(),
             markers: true,
             pages: false,
         })))
@@ -217,6 +238,7 @@ impl FakeServer {
     pub(crate) fn rewind(&self, version: u64) {
         let mut state = self.0.lock();
         (state.version, state.compacted) = (version, 0);
+        state.replica = None;
         state.log.clear();
         for (n, object) in (1..).zip(state.objects.values_mut()) {
             object["metadata"]["resourceVersion"] = json!(n.to_string());
@@ -293,17 +315,28 @@ impl State {
             namespace,
             ..Outbox::default()
         });
+        let newest = from.is_none();
         let from = from.unwrap_or(0);
         if initial {
-            if from > self.version {
-                return Err(Status::too_large_resource_version(from, self.version, 1).into());
+            let (version, objects) = match newest {
+                true => (self.version, self.objects.clone()),
+                false => self.state_at_hand(),
+            };
+            if from > version {
+                return Err(Status::too_large_resource_version(from, version, 1).into());
             }
-            self.objects
+            objects
                 .values()
                 .filter(|object| outbox.covers(object))
                 .for_each(|object| outbox.push("ADDED", object));
             if self.markers {
-                outbox.push("BOOKMARK", &bookmark(self.version, true));
+                outbox.push("BOOKMARK", &bookmark(version, true));
+            }
+            // The replica catches up.
+            for (at, kind, object) in &self.log {
+                if *at > version && outbox.covers(object) {
+                    outbox.push(kind, object);
+                }
             }
         } else {
             if from < self.compacted {
@@ -319,14 +352,31 @@ impl State {
         Ok(outbox)
     }
 
+    /// What the server that got the request has.
+    fn state_at_hand(&mut self) -> (u64, BTreeMap<String, Value>) {
+        if self.lagging > 0
+            && let Some(replica) = &self.replica
+            && replica.version >= self.compacted
+        {
+            self.lagging -= 1;
+            return (replica.version, replica.objects.clone());
+        }
+        (self.version, self.objects.clone())
+    }
+
     fn list(
         &mut self,
         namespace: Option<&str>,
         query: &BTreeMap<String, String>,
     ) -> Result<Value, Box<Status>> {
+        let newest = !query.contains_key("resourceVersion");
         let asked: u64 = number(query, "resourceVersion").unwrap_or(0);
-        if asked > self.version {
-            return Err(Status::too_large_resource_version(asked, self.version, 1).into());
+        let (version, objects) = match newest {
+            true => (self.version, self.objects.clone()),
+            false => self.state_at_hand(),
+        };
+        if asked > version {
+            return Err(Status::too_large_resource_version(asked, version, 1).into());
         }
         let start = match query.get("continue") {
             None => 0,
@@ -337,16 +387,15 @@ impl State {
         };
         let limit = number(query, "limit").map_or(usize::MAX, |limit| limit as usize);
         let limit = if self.pages { limit } else { usize::MAX };
-        let items: Vec<_> = self
-            .objects
+        let items: Vec<_> = objects
             .values()
             .filter(|object| covers(namespace, object))
             .skip(start)
             .take(limit)
             .cloned()
             .collect();
-        let mut metadata = json!({"resourceVersion": self.version.to_string()});
-        if start + items.len() < self.objects.len() {
+        let mut metadata = json!({"resourceVersion": version.to_string()});
+        if start + items.len() < objects.len() {
             let token = format!("after-{}", start + items.len());
             self.page_tokens.insert(token.clone(), start + items.len());
             metadata["continue"] = json!(token);
@@ -365,6 +414,7 @@ impl State {
         if let Some(at) = self.answers.iter().position(|(to, _)| to(&text)) {
             return match self.answers.remove(at).map(|(_, answer)| answer) {
                 Some(Answer::Status(status)) => Ok(refusal(&status)),
+                Some(Answer::Body(text)) => Ok(response(200, once(text.to_owned()))),
                 Some(Answer::Refuse) => Err(Some(TransportError::with_detail(
                     TransportErrorKind::Refused,
                     "connection refused",
@@ -408,10 +458,22 @@ impl Transport for FakeServer {
         _: Lane,
         request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
-        match self.0.lock().answer(request.uri()) {
+        let mut state = self.0.lock();
+        let query = request.uri().query().unwrap_or_default();
+        let delay = state.delays.iter().position(|(to, _)| to(query));
+        let delay = delay.and_then(|at| state.delays.remove(at));
+        let answer = match state.answer(request.uri()) {
             Ok(response) => async { Ok(response) }.boxed(),
             Err(Some(error)) => async { Err(error) }.boxed(),
             Err(None) => std::future::pending().boxed(),
+        };
+        match delay {
+            None => answer,
+            Some((_, by)) => async move {
+                tokio::time::sleep(by).await;
+                answer.await
+            }
+            .boxed(),
         }
     }
 }
@@ -424,7 +486,13 @@ async fn next_chunk(outbox: Arc<Outbox>) -> Option<(Result<Bytes, TransportError
         if *outbox.ended.lock() {
             return None;
         }
-        outbox.wake.notified().await;
+        tokio::select! {
+            () = outbox.wake.notified() => {}
+            error = outbox.death() => {
+                *outbox.ended.lock() = true;
+                return Some((Err(error), Arc::clone(&outbox)));
+            }
+        }
     }
 }
 

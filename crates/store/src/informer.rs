@@ -279,6 +279,8 @@ pub(crate) trait Managed: Send + Sync {
     fn start(&self, stop: CancellationToken) -> Option<BoxFuture<'static, ()>>;
     fn stop(&self);
     fn is_stopped(&self) -> bool;
+    /// What its metrics are named.
+    fn metrics_name(&self) -> &str;
     fn sync_state(&self) -> SyncState;
     /// Resolves when it has synced; needs nothing of the informer's handle.
     fn synced(&self) -> BoxFuture<'static, Result<(), SyncError>>;
@@ -301,6 +303,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Managed for Informer<
 
     fn is_stopped(&self) -> bool {
         Informer::is_stopped(self)
+    }
+
+    fn metrics_name(&self) -> &str {
+        self.shared.metrics.name()
     }
 
     fn sync_state(&self) -> SyncState {
@@ -340,15 +346,25 @@ impl<K> Shared<K> {
     }
 }
 
-impl<K: Object + Send + Sync + 'static> Gauges for Shared<K> {
-    fn queued(&self) -> usize {
+impl<K> Shared<K> {
+    fn line_lengths(&self) -> Vec<usize> {
         let lines: Vec<_> = self
             .lines
             .lock()
             .iter()
             .filter_map(std::sync::Weak::upgrade)
             .collect();
-        lines.iter().map(|line| line.len()).sum()
+        lines.iter().map(|line| line.len()).collect()
+    }
+}
+
+impl<K: Object + Send + Sync + 'static> Gauges for Shared<K> {
+    fn queued(&self) -> usize {
+        self.line_lengths().iter().sum()
+    }
+
+    fn most_queued(&self) -> usize {
+        self.line_lengths().into_iter().max().unwrap_or(0)
     }
 
     fn store_version(&self) -> Option<u64> {

@@ -1,5 +1,5 @@
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -47,6 +47,20 @@ struct State {
     watch_lists: HashMap<ApiResource, Arc<WatchListSupport>>,
     tasks: JoinSet<()>,
     rng: Rng,
+}
+
+impl State {
+    /// A name that no other informer's metrics have: `pods`, then `pods-2` for the next informer of pods. That of
+    /// a stopped one is free again (contract client-go I18).
+    fn metrics_name(&self, resource: &str) -> String {
+        let running = self.informers.values().filter(|there| !there.is_stopped());
+        let taken: HashSet<_> = running.map(|informer| informer.metrics_name()).collect();
+        let more = (2..).map(|n| format!("{resource}-{n}"));
+        std::iter::once(resource.to_owned())
+            .chain(more)
+            .find(|name| !taken.contains(name.as_str()))
+            .unwrap_or_default()
+    }
 }
 
 /// What makes two informers one.
@@ -350,7 +364,8 @@ impl Informers {
         } = identity;
         let (writer, store) = Writer::with_seed(state.rng.next_u64());
         let name = resource.to_string();
-        let metrics = InformerMetrics::new(&self.inner.metrics, &name, resource);
+        let metrics =
+            InformerMetrics::new(&self.inner.metrics, &state.metrics_name(&name), resource);
         let start = Start {
             api,
             writer,

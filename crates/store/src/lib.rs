@@ -108,6 +108,7 @@ mod contents;
 mod event;
 #[cfg(test)]
 mod fake_server;
+mod filter;
 mod handler;
 mod index;
 mod informer;
@@ -131,6 +132,7 @@ mod writer;
 #[cfg(feature = "compact")]
 pub use compact::{Compact, CompactError};
 pub use event::{Deletion, Event};
+pub use filter::Filtered;
 pub use handler::{Handler, Registration};
 pub use index::{AddIndexError, Index, Values};
 pub use informer::{Informer, Stopped};

@@ -9,8 +9,8 @@ use std::time::Duration;
 use evenkeel_apiserver::{Fault, Server, Verb, When};
 use evenkeel_client::{Client, ListOptions, Patch, PatchOptions, WriteOptions};
 use evenkeel_meta::{
-    ApiResource, DeleteOptions, DynamicObject, Metadata, ObjectKey, Reason, ResourceVersion, Scope,
-    TypeMeta,
+    ApiResource, DeleteOptions, DynamicObject, MetaView, Metadata, ObjectKey, Reason,
+    ResourceVersion, Scope, TypeMeta,
 };
 use evenkeel_pace::Rng;
 use evenkeel_store::{Deletion, Event, Index, Informer, InformerOptions, Informers};
@@ -92,7 +92,6 @@ fn config_map(name: &str, colour: &str) -> DynamicObject {
 }
 
 fn identity<K: evenkeel_meta::Object>(object: &K) -> (ObjectKey, String) {
-    use evenkeel_meta::MetaView;
     let metadata = object.metadata();
     let version = metadata.resource_version().unwrap_or_default();
     let identity = format!("{} {version}", metadata.uid().unwrap_or_default());

@@ -1,10 +1,12 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_client::{Api, RetryPolicy};
 use evenkeel_meta::{MetaView, Object, ObjectKey};
 use evenkeel_pace::Moment;
 use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +15,7 @@ use super::members::Members;
 use super::{Shared, Start};
 use crate::event::{Deletion, Event};
 use crate::pending::is_same_object;
-use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
+use crate::reflector::{Action, ChangeKind, Input, Reflector, Report, Step};
 use crate::set_aside::SetAside;
 use crate::snapshot::Snapshot;
 use crate::status::SyncPhase;
@@ -23,6 +25,9 @@ use crate::writer::{Refused, Replaced, Writer};
 
 /// Events that are applied in one step at most (contract client-go Q8).
 const BATCH: usize = 1000;
+
+/// A list that takes longer is told of (contract client-go R14).
+const SLOW_LIST: Duration = Duration::from_secs(10);
 
 /// Carries out what the [`Reflector`] decides, and tells the handlers.
 pub(crate) struct Task<K> {
@@ -40,7 +45,16 @@ pub(crate) struct Task<K> {
     batch: Batch<K>,
     replacing: bool,
     synced: bool,
+    /// When the contents that are under way were first asked for.
+    pass: Option<Instant>,
+    watch: Option<OpenWatch>,
     ended: Ended<K>,
+}
+
+/// A watch that runs, and how much it has brought.
+struct OpenWatch {
+    since: Instant,
+    events: usize,
 }
 
 /// Writes that readers do not see yet, and handlers have not been told of.
@@ -79,6 +93,8 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             },
             replacing: false,
             synced: false,
+            pass: None,
+            watch: None,
             ended: Ended(Arc::clone(&shared)),
             shared,
         }
@@ -125,7 +141,8 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.feed(first);
         let mut taken = 1;
         while taken < BATCH
-            && let Some(input) = self.io.next(&mut self.ingress).now_or_never()
+            // The batch has a bound of its own: tokio's, which is lower, would only publish more often.
+            && let Some(input) = unconstrained(self.io.next(&mut self.ingress)).now_or_never()
         {
             self.feed(input);
             taken += 1;
@@ -146,12 +163,19 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
 
     fn carry_out(&mut self, action: Action<Item<K>>) {
         match action {
-            Action::List(request) => self.io = Io::list(&self.api, &self.selection, request),
+            Action::List(request) => {
+                self.end_watch();
+                self.io = Io::list(&self.api, &self.selection, request);
+            }
             Action::Watch(request) => {
+                self.end_watch();
                 self.shared.metrics.watches.inc();
                 self.io = Io::watch(&self.api, &self.selection, request);
             }
-            Action::HangUp => self.io = Io::Idle,
+            Action::HangUp => {
+                self.end_watch();
+                self.io = Io::Idle;
+            }
             Action::BeginReplace => {
                 self.writer.begin_replace();
                 self.replacing = true;
@@ -163,6 +187,9 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 resource_version,
             } => {
                 self.shared.metrics.events.inc();
+                if let Some(watch) = &mut self.watch {
+                    watch.events += 1;
+                }
                 match kind {
                     ChangeKind::Added | ChangeKind::Modified => self.put(item),
                     ChangeKind::Deleted => self.delete(item),
@@ -289,6 +316,14 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         });
         replaced.for_each_set_aside(|key, object| members.tell_set_aside(key, object));
         members.wake();
+        if let Some(asked) = self.pass.take() {
+            let (took, objects) = (asked.elapsed(), self.shared.store.len());
+            self.shared.metrics.list(took, objects);
+            if took > SLOW_LIST {
+                let (resource, seconds) = (&self.shared.resource, took.as_secs());
+                tracing::warn!(%resource, seconds, objects, "a slow list");
+            }
+        }
         self.shared.status.changed();
         if initial {
             self.synced = true;
@@ -347,9 +382,11 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     }
 
     fn report(&mut self, report: &Report) {
-        let resource = &self.shared.resource;
+        let resource = &self.shared.resource.clone();
         match report {
             Report::Pass(cause) => {
+                self.end_watch();
+                self.pass.get_or_insert_with(Instant::now);
                 self.shared.metrics.pass(*cause);
                 tracing::debug!(%resource, cause = cause.as_str(), "fetching the collection");
             }
@@ -367,10 +404,22 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             }
             Report::StreamFailed(failure) | Report::StreamLost(Some(failure)) => {
                 tracing::debug!(%resource, error = %failure, "watch ended");
+                self.end_watch();
             }
-            Report::StreamLost(None) | Report::Recovered(_) => {}
+            Report::StreamLost(None) => self.end_watch(),
+            Report::Recovered(Step::Watch) => {
+                let since = Instant::now();
+                self.watch = Some(OpenWatch { since, events: 0 });
+            }
+            Report::Recovered(Step::List) => {}
         }
         self.shared.status.report(report);
+    }
+
+    fn end_watch(&mut self) {
+        if let Some(OpenWatch { since, events }) = self.watch.take() {
+            self.shared.metrics.watch(since.elapsed(), events);
+        }
     }
 
     /// Ends the requests at once, and tells everyone; then waits for handlers' calls to return.

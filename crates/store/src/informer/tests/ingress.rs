@@ -20,7 +20,7 @@ fn is_marked(thing: &Thing) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_q12_b12_ts25_a_transform_is_applied_once_on_every_way_in() {
+async fn client_go_i12_q12_b12_ts25_ts41_a_transform_is_applied_once_on_every_way_in() {
     for make in [informers, listing] {
         let server = FakeServer::new();
         server.put("a", 1);
