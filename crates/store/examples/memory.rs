@@ -11,7 +11,7 @@
 //! of metadata each, `managedFields` included; for `compact`, whole pods.
 
 use std::io::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_client::{
@@ -21,6 +21,7 @@ use evenkeel_meta::{ApiResource, DynamicObject, Meta, Object, PackedMeta, Scope}
 use evenkeel_store::{Informer, InformerOptions, Informers, InformersBuilder};
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
+use tokio::time::Instant;
 
 const PODS: ApiResource = ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced);
 
@@ -199,7 +200,7 @@ impl Iterator for Pods {
 fn pod(n: u64, deployment: u64) -> String {
     let (app, namespace) = (deployment % 5000, deployment % 200);
     let hash = &format!("{:x}", mix(deployment ^ 0xabcd))[..9];
-    let suffix = &format!("{:x}", mix(n ^ 0x77))[..5];
+    let suffix = &format!("{:x}", mix(n ^ 0x77))[..6];
     let (uid, owner) = (uuid(n | 1 << 40), uuid(deployment | 1 << 50));
     let checksum = format!("{:016x}{:016x}", mix(deployment), mix(deployment + 1));
     let version = 900_000_000 + n;

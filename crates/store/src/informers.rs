@@ -198,12 +198,7 @@ impl Informers {
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
     {
-        self.informer(
-            resource,
-            options,
-            |client, resource, namespace| client.projected(resource, namespace),
-            Ingress::default(),
-        )
+        self.informer(resource, options, Client::projected, Ingress::default())
     }
 
     /// As [`projected`](Self::projected), with every object changed on its way in.
@@ -222,7 +217,7 @@ impl Informers {
         self.informer(
             resource,
             options,
-            |client, resource, namespace| client.projected(resource, namespace),
+            Client::projected,
             Ingress {
                 transform: Some(transform.clone()),
                 shrink: None,
@@ -264,7 +259,7 @@ impl Informers {
         self.informer(
             resource,
             options,
-            |client, resource, namespace| client.projected(resource, namespace),
+            Client::projected,
             Ingress {
                 transform: None,
                 shrink: Some(Box::new(move |object| compressor.shrink(object))),

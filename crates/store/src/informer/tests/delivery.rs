@@ -217,7 +217,8 @@ async fn client_go_ts43_ts51_what_a_gap_changed_is_told_and_nothing_else() {
     let registration = informer.add_handler(resyncing.handler()).unwrap();
     let _resyncing = registration.resync_every(Duration::from_secs(3));
     settle().await;
-    (log.take(), resyncing.take());
+    log.take();
+    resyncing.take();
     server.cut(false);
     server.put("pod2", 2);
     server.put("pod3", 1);

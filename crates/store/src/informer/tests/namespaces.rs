@@ -2,6 +2,7 @@ use evenkeel_meta::GroupResource;
 
 use super::*;
 use crate::fake_server::Answer;
+use crate::handler::Registration;
 use crate::index::Index;
 use crate::informer_set::InformerSet;
 use crate::status::SyncError;
@@ -55,11 +56,7 @@ async fn a_set_of_namespaces_reads_as_one_collection() {
     settle().await;
     assert_eq!(log.take(), ["red/b+5"]);
     assert_eq!(set.by_index(&by_name, "b").len(), 1);
-    assert!(
-        registrations
-            .iter()
-            .all(|registration| registration.has_synced())
-    );
+    assert!(registrations.iter().all(Registration::has_synced));
     drop(registrations);
     server.put_in("red", "b", 6);
     settle().await;

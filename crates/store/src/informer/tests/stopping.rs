@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use crate::fake_server::{Answer, any};
 use crate::status::SyncError;
+use crate::transform::Transform;
 
 #[tokio::test(start_paused = true)]
 async fn client_go_r24_ts20_stopping_ends_the_watch_at_once_and_quietly() {
@@ -151,21 +152,31 @@ async fn client_go_i14_b13_ts59_events_before_a_handler_runs_neither_block_nor_g
 #[tokio::test(start_paused = true)]
 async fn client_go_i8_a_handler_added_before_the_first_list_ends_is_told_before_the_informer_has_synced()
  {
-    for before_start in [true, false] {
-        let server = FakeServer::new();
-        server.put("a", 1);
-        let informers = informers(&server);
-        let informer = things(&informers);
-        let log = Log::default();
-        let add = || informer.add_handler(log.handler()).unwrap();
-        let mut registration = before_start.then(add);
-        informers.start();
-        // Added when the answer is on its way, so that it is taken in with it.
+    let server = FakeServer::new();
+    server.put("a", 1);
+    server.put("b", 1);
+    let informers = informers(&server);
+    let log = Log::default();
+    let late = Arc::new(Mutex::new((None::<Informer<Thing>>, None)));
+    let (added, noted) = (Arc::clone(&late), log.clone());
+    // While the first contents are decoded, which is as late as can be.
+    let transform = Transform::new(move |_: &mut Thing| {
+        let (informer, registration) = &mut *added.lock();
+        let informer = informer.as_ref().unwrap();
+        let add = || informer.add_handler(noted.handler()).unwrap();
         registration.get_or_insert_with(add);
-        informer.synced().await.unwrap();
-        assert_eq!(log.take(), ["a+1 initial"]);
-        assert!(registration.unwrap().has_synced());
-    }
+    });
+    let informer = informers.transformed(THINGS, InformerOptions::default(), &transform);
+    late.lock().0 = Some(informer.clone());
+    let early = informer.add_handler(log.handler()).unwrap();
+    informers.start();
+    informer.synced().await.unwrap();
+    // Both with the list, object by object, and not the late one after the informer has synced.
+    let told = log.take();
+    assert_eq!(told.len(), 4);
+    assert_eq!((&told[0], &told[2]), (&told[1], &told[3]), "{told:?}");
+    let (_, registration) = &*late.lock();
+    assert!(early.has_synced() && registration.as_ref().unwrap().has_synced());
 }
 
 /// The error of a handler that waits says how its informer stands.
