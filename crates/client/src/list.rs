@@ -72,9 +72,7 @@ impl Undecodable {
     pub(crate) fn new(object: &[u8], resource: &ApiResource, error: &serde_json::Error) -> Self {
         let metadata: Metadata = serde_json::from_slice(object).unwrap_or_else(|_| {
             let identity = Identity::read(object).unwrap_or_default();
-            Metadata {
-                metadata: identity.to_meta(),
-            }
+            Metadata::from(identity.to_meta())
         });
         let what = format!("{resource} {:?}", metadata.metadata.key().to_string());
         Self {

@@ -10,7 +10,8 @@ use evenkeel_client::{
     WatchStream, WriteOptions,
 };
 use evenkeel_meta::{
-    ApiResource, DeleteOptions, DynamicObject, Metadata, Preconditions, ResourceVersion, Scope,
+    ApiResource, DeleteOptions, DynamicObject, MetaView, Metadata, Preconditions, ResourceVersion,
+    Scope,
 };
 use futures_util::StreamExt;
 use serde_json::json;
@@ -241,14 +242,14 @@ async fn dy2_metadata_only() {
     create(&api, &["a"]).await;
     let metadata: Api<Metadata> = api.client().metadata(config_maps(), Some("default"));
     let list = metadata.list(&ours()).await.unwrap();
-    assert_eq!(list.items[0].metadata.labels["app"], "tests");
+    assert_eq!(list.items[0].metadata.label("app"), Some("tests"));
     let mut watch = metadata
         .watch(&WatchOptions::from(list.resource_version))
         .await
         .unwrap();
     create(&api, &["b"]).await;
     let event = watch.next().await.unwrap().unwrap();
-    assert!(matches!(event, WatchEvent::Added(object) if object.metadata.name == "b"));
+    assert!(matches!(event, WatchEvent::Added(object) if object.metadata.name() == "b"));
 }
 
 #[tokio::test]

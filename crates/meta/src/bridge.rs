@@ -53,6 +53,8 @@ impl StaticScope for k8s_openapi::NamespaceResourceScope {
 }
 
 impl MetaView for ObjectMeta {
+    const WHOLE: bool = true;
+
     fn name(&self) -> &str {
         self.name.as_deref().unwrap_or_default()
     }

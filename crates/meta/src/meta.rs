@@ -2,12 +2,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{MetaView, Object, OwnerReference, OwnerView, ResourceVersion, Timestamp, Uid};
+use crate::{
+    MetaView, Object, OwnerReference, OwnerView, PackedMeta, ResourceVersion, Timestamp, Uid,
+};
 
 /// Object metadata without `managedFields`.
 ///
-/// What projections and metadata-only objects store. Fields that a client never sets are
-/// left out when serialized.
+/// What projections store, unless they are so many that [`PackedMeta`] is worth its while. Fields
+/// that a client never sets are left out when serialized.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Meta {
@@ -85,6 +87,8 @@ mod null {
 }
 
 impl MetaView for Meta {
+    const WHOLE: bool = true;
+
     fn name(&self) -> &str {
         &self.name
     }
@@ -155,19 +159,28 @@ pub struct TypeMeta {
 /// An object of which only the metadata was asked for (`PartialObjectMetadata`).
 ///
 /// The kind that a metadata-only answer names is the wrapper's, so it is not kept: the one
-/// who asked knows what the objects are.
+/// who asked knows what the objects are. Caches hold these by the hundred thousand, so the
+/// metadata is packed; it cannot be changed in place.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
     /// The metadata.
-    pub metadata: Meta,
+    pub metadata: PackedMeta,
 }
 
 impl Object for Metadata {
-    type Meta = Meta;
+    type Meta = PackedMeta;
 
-    fn metadata(&self) -> &Meta {
+    fn metadata(&self) -> &PackedMeta {
         &self.metadata
+    }
+}
+
+impl From<Meta> for Metadata {
+    fn from(metadata: Meta) -> Self {
+        Self {
+            metadata: metadata.into(),
+        }
     }
 }
 

@@ -54,6 +54,11 @@ pub trait Complete {}
 /// `kube::ResourceExt` where both are in scope. A field that the server left out reads as
 /// `None`, an empty iterator, or for the name the empty text.
 pub trait MetaView {
+    /// Whether everything that these accessors read is kept. Metadata that drops owners, say, is
+    /// not whole, and then never shared with those who need all of it, such as a garbage
+    /// collector.
+    const WHOLE: bool = false;
+
     /// `metadata.name`.
     fn name(&self) -> &str;
     /// `metadata.namespace`; `None` for cluster-scoped objects.
@@ -84,6 +89,11 @@ pub trait MetaView {
     /// Namespace and name.
     fn key(&self) -> ObjectKey {
         ObjectKey::new(self.namespace(), self.name())
+    }
+
+    /// The key, where the metadata holds it in one piece: caches then share that allocation.
+    fn held_key(&self) -> Option<&ObjectKey> {
+        None
     }
 
     /// The managing controller: the reference with `controller: true`, of which there is at most one.

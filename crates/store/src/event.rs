@@ -19,7 +19,7 @@ pub enum Event<K> {
         /// the first list.
         initial: bool,
     },
-    /// The object changed; both states have one UID.
+    /// The object changed; both states have one UID. In a resync they are one state.
     Updated {
         /// The last state that the handler was told.
         old: Arc<K>,
@@ -52,6 +52,13 @@ impl<K> Event<K> {
             Self::Updated { new, .. } => Some(new),
             Self::Deleted(deletion) => deletion.last_known(),
         }
+    }
+
+    /// Whether nothing happened: a [resync](crate::Registration::resync_every) tells of the object
+    /// again.
+    #[must_use]
+    pub fn is_resync(&self) -> bool {
+        matches!(self, Self::Updated { old, new } if Arc::ptr_eq(old, new))
     }
 
     /// Whether this is an addition that was there from the start.

@@ -1,8 +1,11 @@
 //! One collection behind a transport: enough of an API server to play every scene of the
 //! reflector's contracts in virtual time, and to be told to misbehave.
 
+mod faults;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_client::{
@@ -14,6 +17,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 pub(crate) const THINGS: ApiResource =
     ApiResource::new_static("test.dev", "v1", "Thing", "things", Scope::Namespaced);
@@ -48,9 +52,20 @@ struct State {
     streams: Vec<Arc<Outbox>>,
     requests: Vec<String>,
     answers: VecDeque<(Which, Answer)>,
+    paths: Vec<(&'static str, Answer)>,
     page_tokens: BTreeMap<String, usize>,
+    replica: Option<Replica>,
+    /// Requests that the replica is still to answer.
+    lagging: usize,
+    delays: VecDeque<(Which, Duration)>,
     pub(crate) markers: bool,
     pages: bool,
+}
+
+/// An earlier state, as a server has it that is behind.
+struct Replica {
+    version: u64,
+    objects: BTreeMap<String, Value>,
 }
 
 /// Tells requests by their query.
@@ -64,16 +79,30 @@ pub(crate) enum Answer {
     Refuse,
     /// The head never comes.
     Hang,
+    /// This, with 200.
+    Body(&'static str),
 }
 
 #[derive(Default)]
 struct Outbox {
+    namespace: Option<String>,
     chunks: Mutex<VecDeque<Result<Bytes, TransportError>>>,
     ended: Mutex<bool>,
+    /// The connection is dead, and this is when that is found out.
+    dies_at: Mutex<Option<Instant>>,
     wake: Notify,
 }
 
+/// Whether a request for `namespace` is told of `object`.
+fn covers(namespace: Option<&str>, object: &Value) -> bool {
+    namespace.is_none_or(|namespace| object["metadata"]["namespace"] == namespace)
+}
+
 impl Outbox {
+    fn covers(&self, object: &Value) -> bool {
+        covers(self.namespace.as_deref(), object)
+    }
+
     fn push(&self, kind: &str, object: &Value) {
         let line = format!("{{\"type\":\"{kind}\",\"object\":{object}}}\n");
         self.chunks.lock().push_back(Ok(line.into()));
@@ -101,7 +130,11 @@ impl FakeServer {
             streams: Vec::new(),
             requests: Vec::new(),
             answers: VecDeque::new(),
+            paths: Vec::new(),
             page_tokens: BTreeMap::new(),
+            replica: None,
+            lagging: 0,
+            delays: VecDeque::new(),
             markers: true,
             pages: false,
         })))
@@ -112,19 +145,37 @@ impl FakeServer {
     }
 
     pub(crate) fn put(&self, name: &str, size: u32) -> u64 {
-        self.put_value(name, &json!(size))
+        self.put_value(name, &json!(size), &json!([]))
+    }
+
+    /// Everything else is in the namespace `ns`.
+    pub(crate) fn put_in(&self, namespace: &str, name: &str, size: u32) -> u64 {
+        self.put_object(namespace, name, &json!(size), &json!([]))
     }
 
     /// An object that does not decode as a [`Thing`].
     pub(crate) fn put_undecodable(&self, name: &str) -> u64 {
-        self.put_value(name, &json!("large"))
+        self.put_value(name, &json!("large"), &json!([]))
     }
 
-    fn put_value(&self, name: &str, size: &Value) -> u64 {
+    pub(crate) fn put_owned(&self, name: &str, size: u32, owner: &str) -> u64 {
+        let owner = json!({"apiVersion": "v1", "kind": "Owner", "name": "o", "uid": owner});
+        self.put_value(name, &json!(size), &json!([owner]))
+    }
+
+    fn put_value(&self, name: &str, size: &Value, owners: &Value) -> u64 {
+        self.put_object("ns", name, size, owners)
+    }
+
+    fn put_object(&self, namespace: &str, name: &str, size: &Value, owners: &Value) -> u64 {
+        let id = match namespace {
+            "ns" => name.to_owned(),
+            other => format!("{other}/{name}"),
+        };
         let mut state = self.0.lock();
         state.version += 1;
         let version = state.version;
-        let uid = match state.objects.get(name) {
+        let uid = match state.objects.get(&id) {
             Some(old) => old["metadata"]["uid"].clone(),
             None => {
                 state.uids += 1;
@@ -133,9 +184,10 @@ impl FakeServer {
         };
         let object = json!({
             "apiVersion": "test.dev/v1", "kind": "Thing", "size": size,
-            "metadata": {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string()},
+            "metadata": {"name": name, "namespace": namespace, "uid": uid, "resourceVersion": version.to_string(),
+                "ownerReferences": owners},
         });
-        let kind = match state.objects.insert(name.to_owned(), object.clone()) {
+        let kind = match state.objects.insert(id, object.clone()) {
             Some(_) => "MODIFIED",
             None => "ADDED",
         };
@@ -186,6 +238,7 @@ impl FakeServer {
     pub(crate) fn rewind(&self, version: u64) {
         let mut state = self.0.lock();
         (state.version, state.compacted) = (version, 0);
+        state.replica = None;
         state.log.clear();
         for (n, object) in (1..).zip(state.objects.values_mut()) {
             object["metadata"]["resourceVersion"] = json!(n.to_string());
@@ -208,6 +261,11 @@ impl FakeServer {
     /// Answers the next request for which `to` holds with this.
     pub(crate) fn answer_next(&self, to: Which, answer: Answer) {
         self.0.lock().answers.push_back((to, answer));
+    }
+
+    /// Answers every request whose path contains `part` with this.
+    pub(crate) fn answer_paths(&self, part: &'static str, answer: Answer) {
+        self.0.lock().paths.push((part, answer));
     }
 
     pub(crate) fn answer_next_as(&self, times: usize, to: Which, answer: &Answer) {
@@ -241,31 +299,51 @@ impl FakeServer {
 impl State {
     fn send(&mut self, kind: &'static str, object: Value) {
         self.streams.retain(|stream| Arc::strong_count(stream) > 1);
-        for stream in &self.streams {
+        for stream in self.streams.iter().filter(|stream| stream.covers(&object)) {
             stream.push(kind, &object);
         }
         self.log.push((self.version, kind, object));
     }
 
-    fn watch(&mut self, from: Option<u64>, initial: bool) -> Result<Arc<Outbox>, Box<Status>> {
-        let outbox = Arc::new(Outbox::default());
+    fn watch(
+        &mut self,
+        namespace: Option<String>,
+        from: Option<u64>,
+        initial: bool,
+    ) -> Result<Arc<Outbox>, Box<Status>> {
+        let outbox = Arc::new(Outbox {
+            namespace,
+            ..Outbox::default()
+        });
+        let newest = from.is_none();
         let from = from.unwrap_or(0);
         if initial {
-            if from > self.version {
-                return Err(Status::too_large_resource_version(from, self.version, 1).into());
+            let (version, objects) = match newest {
+                true => (self.version, self.objects.clone()),
+                false => self.state_at_hand(),
+            };
+            if from > version {
+                return Err(Status::too_large_resource_version(from, version, 1).into());
             }
-            self.objects
+            objects
                 .values()
+                .filter(|object| outbox.covers(object))
                 .for_each(|object| outbox.push("ADDED", object));
             if self.markers {
-                outbox.push("BOOKMARK", &bookmark(self.version, true));
+                outbox.push("BOOKMARK", &bookmark(version, true));
+            }
+            // The replica catches up.
+            for (at, kind, object) in &self.log {
+                if *at > version && outbox.covers(object) {
+                    outbox.push(kind, object);
+                }
             }
         } else {
             if from < self.compacted {
                 return Err(Status::expired(format!("too old resource version: {from}")).into());
             }
             for (version, kind, object) in &self.log {
-                if *version > from {
+                if *version > from && outbox.covers(object) {
                     outbox.push(kind, object);
                 }
             }
@@ -274,10 +352,31 @@ impl State {
         Ok(outbox)
     }
 
-    fn list(&mut self, query: &BTreeMap<String, String>) -> Result<Value, Box<Status>> {
+    /// What the server that got the request has.
+    fn state_at_hand(&mut self) -> (u64, BTreeMap<String, Value>) {
+        if self.lagging > 0
+            && let Some(replica) = &self.replica
+            && replica.version >= self.compacted
+        {
+            self.lagging -= 1;
+            return (replica.version, replica.objects.clone());
+        }
+        (self.version, self.objects.clone())
+    }
+
+    fn list(
+        &mut self,
+        namespace: Option<&str>,
+        query: &BTreeMap<String, String>,
+    ) -> Result<Value, Box<Status>> {
+        let newest = !query.contains_key("resourceVersion");
         let asked: u64 = number(query, "resourceVersion").unwrap_or(0);
-        if asked > self.version {
-            return Err(Status::too_large_resource_version(asked, self.version, 1).into());
+        let (version, objects) = match newest {
+            true => (self.version, self.objects.clone()),
+            false => self.state_at_hand(),
+        };
+        if asked > version {
+            return Err(Status::too_large_resource_version(asked, version, 1).into());
         }
         let start = match query.get("continue") {
             None => 0,
@@ -288,15 +387,15 @@ impl State {
         };
         let limit = number(query, "limit").map_or(usize::MAX, |limit| limit as usize);
         let limit = if self.pages { limit } else { usize::MAX };
-        let items: Vec<_> = self
-            .objects
+        let items: Vec<_> = objects
             .values()
+            .filter(|object| covers(namespace, object))
             .skip(start)
             .take(limit)
             .cloned()
             .collect();
-        let mut metadata = json!({"resourceVersion": self.version.to_string()});
-        if start + items.len() < self.objects.len() {
+        let mut metadata = json!({"resourceVersion": version.to_string()});
+        if start + items.len() < objects.len() {
             let token = format!("after-{}", start + items.len());
             self.page_tokens.insert(token.clone(), start + items.len());
             metadata["continue"] = json!(token);
@@ -315,6 +414,7 @@ impl State {
         if let Some(at) = self.answers.iter().position(|(to, _)| to(&text)) {
             return match self.answers.remove(at).map(|(_, answer)| answer) {
                 Some(Answer::Status(status)) => Ok(refusal(&status)),
+                Some(Answer::Body(text)) => Ok(response(200, once(text.to_owned()))),
                 Some(Answer::Refuse) => Err(Some(TransportError::with_detail(
                     TransportErrorKind::Refused,
                     "connection refused",
@@ -322,17 +422,30 @@ impl State {
                 _ => Err(None),
             };
         }
+        let (_, below) = uri.path().split_once("/namespaces/").unwrap_or_default();
+        let namespace = below.split('/').next().filter(|name| !name.is_empty());
+        let denied = self
+            .paths
+            .iter()
+            .find(|(part, _)| uri.path().contains(part));
+        if let Some((_, Answer::Status(status))) = denied {
+            return Ok(refusal(status));
+        }
         let query = parse(&text);
         if query.contains_key("watch") {
             let initial = query.contains_key("sendInitialEvents");
             return Ok(
-                match self.watch(number(&query, "resourceVersion"), initial) {
+                match self.watch(
+                    namespace.map(str::to_owned),
+                    number(&query, "resourceVersion"),
+                    initial,
+                ) {
                     Ok(outbox) => response(200, stream::unfold(outbox, next_chunk).boxed()),
                     Err(status) => refusal(&status),
                 },
             );
         }
-        Ok(match self.list(&query) {
+        Ok(match self.list(namespace, &query) {
             Ok(list) => response(200, once(list.to_string())),
             Err(status) => refusal(&status),
         })
@@ -345,10 +458,22 @@ impl Transport for FakeServer {
         _: Lane,
         request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
-        match self.0.lock().answer(request.uri()) {
+        let mut state = self.0.lock();
+        let query = request.uri().query().unwrap_or_default();
+        let delay = state.delays.iter().position(|(to, _)| to(query));
+        let delay = delay.and_then(|at| state.delays.remove(at));
+        let answer = match state.answer(request.uri()) {
             Ok(response) => async { Ok(response) }.boxed(),
             Err(Some(error)) => async { Err(error) }.boxed(),
             Err(None) => std::future::pending().boxed(),
+        };
+        match delay {
+            None => answer,
+            Some((_, by)) => async move {
+                tokio::time::sleep(by).await;
+                answer.await
+            }
+            .boxed(),
         }
     }
 }
@@ -361,7 +486,13 @@ async fn next_chunk(outbox: Arc<Outbox>) -> Option<(Result<Bytes, TransportError
         if *outbox.ended.lock() {
             return None;
         }
-        outbox.wake.notified().await;
+        tokio::select! {
+            () = outbox.wake.notified() => {}
+            error = outbox.death() => {
+                *outbox.ended.lock() = true;
+                return Some((Err(error), Arc::clone(&outbox)));
+            }
+        }
     }
 }
 

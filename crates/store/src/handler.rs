@@ -1,12 +1,15 @@
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use evenkeel_meta::ObjectKey;
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
 use crate::event::Event;
 use crate::set_aside::SetAside;
-use crate::status::SyncError;
+use crate::status::{Status, SyncError};
 
 /// Is told of every change of a collection, one after the other.
 ///
@@ -42,7 +45,6 @@ where
 ///
 /// After that no new call begins. A call that is under way may still finish (contract client-go I7).
 #[must_use = "dropping the registration removes the handler"]
-#[derive(Debug)]
 pub struct Registration {
     link: Arc<Link>,
 }
@@ -72,6 +74,32 @@ impl Registration {
         self.link.synced().await
     }
 
+    /// As [`synced`](Self::synced), but gives up after `limit` with an error that says how the
+    /// informer stands: "not synced: list pods: pods is forbidden: ..., 12 s, 4 tries".
+    ///
+    /// # Errors
+    ///
+    /// The informer was stopped, or the time is over.
+    ///
+    /// # Cancel safety
+    ///
+    /// Yes; nothing is consumed.
+    pub async fn synced_within(&self, limit: Duration) -> Result<(), SyncError> {
+        self.link.synced_within(limit).await
+    }
+
+    /// Tells the handler of every object again each `period`, as an update from a state to itself
+    /// ([`Event::is_resync`]); a period below a second counts as a second. For loops whose
+    /// outcome depends on what no event tells of.
+    ///
+    /// Nothing is asked of the server. The first time is a period after the handler
+    /// was taken in, or had synced (contracts client-go R25, I10; ours: periods are kept to, and relists do not
+    /// put them off). Cost: one call an object.
+    pub fn resync_every(self, period: Duration) -> Self {
+        self.link.set_resync(period);
+        self
+    }
+
     /// How many calls of the handler panicked.
     #[must_use]
     pub fn panics(&self) -> u64 {
@@ -88,15 +116,29 @@ impl Drop for Registration {
     }
 }
 
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registration")
+            .field("synced", &self.has_synced())
+            .field("panics", &self.panics())
+            .finish_non_exhaustive()
+    }
+}
+
 /// What a handler's task and its owner know of each other.
-#[derive(Debug)]
 pub(crate) struct Link {
     removed: AtomicBool,
     pub(crate) panics: AtomicU64,
     phase: watch::Sender<Phase>,
+    resync: Mutex<Option<Duration>>,
     /// Wakes the informer, so that it drops a removed handler soon.
-    informer: Arc<Notify>,
+    wake: Arc<Notify>,
+    /// How the informer stands.
+    status: Arc<Status>,
 }
+
+/// The shortest time between two resyncs.
+const MIN_RESYNC: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -106,12 +148,14 @@ enum Phase {
 }
 
 impl Link {
-    pub(crate) fn new(informer: Arc<Notify>) -> Arc<Self> {
+    pub(crate) fn new(wake: Arc<Notify>, status: Arc<Status>) -> Arc<Self> {
         Arc::new(Self {
             removed: AtomicBool::new(false),
             panics: AtomicU64::new(0),
             phase: watch::Sender::new(Phase::Waiting),
-            informer,
+            resync: Mutex::new(None),
+            wake,
+            status,
         })
     }
 
@@ -121,7 +165,16 @@ impl Link {
 
     pub(crate) fn remove(&self) {
         self.removed.store(true, Ordering::Release);
-        self.informer.notify_one();
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn set_resync(&self, period: Duration) {
+        *self.resync.lock() = Some(period.max(MIN_RESYNC));
+        self.wake.notify_one();
+    }
+
+    pub(crate) fn resync(&self) -> Option<Duration> {
+        *self.resync.lock()
     }
 
     pub(crate) fn mark_synced(&self) {
@@ -152,7 +205,20 @@ impl Link {
         let phase = phase.wait_for(|phase| *phase != Phase::Waiting).await;
         match phase.as_deref() {
             Ok(Phase::Synced) => Ok(()),
-            _ => Err(SyncError::Stopped { failure: None }),
+            _ => {
+                drop(phase);
+                let failure = self.status.sync_state().failure;
+                Err(SyncError::Stopped { failure })
+            }
         }
+    }
+
+    pub(crate) async fn synced_within(&self, limit: Duration) -> Result<(), SyncError> {
+        tokio::time::timeout(limit, self.synced())
+            .await
+            .unwrap_or_else(|_| {
+                let state = self.status.sync_state();
+                Err(SyncError::TimedOut { state })
+            })
     }
 }

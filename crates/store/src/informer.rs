@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Api;
-use evenkeel_meta::{ApiResource, Object, ObjectKey};
+use evenkeel_meta::{ApiResource, MetaView, Object, ObjectKey};
 use evenkeel_pace::Rng;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
@@ -31,6 +31,7 @@ use crate::reflector::ReflectorOptions;
 use crate::status::{Freshness, Status, SyncError, SyncPhase, SyncState};
 use crate::store::Store;
 use crate::subscription::{Line, Subscription};
+use crate::transform::{Ingress, Transform};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::Writer;
 
@@ -48,12 +49,14 @@ pub struct Informer<K> {
 pub(crate) struct Shared<K> {
     resource: ApiResource,
     store: Store<K>,
-    pub(crate) status: Status,
+    pub(crate) status: Arc<Status>,
     joining: Mutex<Joining<K>>,
     /// Wakes the task: somebody joins, or has left.
     wake: Arc<Notify>,
     stop: CancellationToken,
     metrics: InformerMetrics,
+    /// Kept, so that nobody else's gets its address, by which it is known.
+    _transform: Option<Transform<K>>,
     /// What the task takes over when it starts.
     start: Mutex<Option<Start<K>>>,
     /// Lines of slow handlers and subscriptions, for their lengths.
@@ -75,6 +78,7 @@ pub(crate) struct Start<K> {
     pub(crate) options: ReflectorOptions,
     pub(crate) watch_lists: Arc<WatchListSupport>,
     pub(crate) rng: Rng,
+    pub(crate) ingress: Ingress<K>,
 }
 
 /// The informer was stopped: it takes no more handlers.
@@ -92,7 +96,7 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
         let shared = Arc::new(Shared {
             resource: start.api.resource().clone(),
             store,
-            status: Status::new(name.into()),
+            status: Arc::new(Status::new(name.into())),
             joining: Mutex::new(Joining {
                 waiting: Vec::new(),
                 closed: false,
@@ -100,6 +104,7 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
             wake: Arc::new(Notify::new()),
             stop: CancellationToken::new(),
             metrics,
+            _transform: start.ingress.transform.clone(),
             start: Mutex::new(Some(start)),
             lines: Mutex::new(Vec::new()),
         });
@@ -172,7 +177,10 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
     }
 
     fn link(&self) -> Arc<Link> {
-        Link::new(Arc::clone(&self.shared.wake))
+        Link::new(
+            Arc::clone(&self.shared.wake),
+            Arc::clone(&self.shared.status),
+        )
     }
 
     fn line(&self, link: &Arc<Link>) -> Arc<Line<K>> {
@@ -271,10 +279,14 @@ pub(crate) trait Managed: Send + Sync {
     fn start(&self, stop: CancellationToken) -> Option<BoxFuture<'static, ()>>;
     fn stop(&self);
     fn is_stopped(&self) -> bool;
+    /// What its metrics are named.
+    fn metrics_name(&self) -> &str;
     fn sync_state(&self) -> SyncState;
     /// Resolves when it has synced; needs nothing of the informer's handle.
     fn synced(&self) -> BoxFuture<'static, Result<(), SyncError>>;
     fn metadata_view(&self) -> MetadataView;
+    /// Whether the objects keep all of their metadata.
+    fn has_whole_metadata(&self) -> bool;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -293,6 +305,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Managed for Informer<
         Informer::is_stopped(self)
     }
 
+    fn metrics_name(&self) -> &str {
+        self.shared.metrics.name()
+    }
+
     fn sync_state(&self) -> SyncState {
         Informer::sync_state(self)
     }
@@ -304,6 +320,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Managed for Informer<
 
     fn metadata_view(&self) -> MetadataView {
         MetadataView::of(self.clone())
+    }
+
+    fn has_whole_metadata(&self) -> bool {
+        K::Meta::WHOLE
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -326,15 +346,25 @@ impl<K> Shared<K> {
     }
 }
 
-impl<K: Object + Send + Sync + 'static> Gauges for Shared<K> {
-    fn queued(&self) -> usize {
+impl<K> Shared<K> {
+    fn line_lengths(&self) -> Vec<usize> {
         let lines: Vec<_> = self
             .lines
             .lock()
             .iter()
             .filter_map(std::sync::Weak::upgrade)
             .collect();
-        lines.iter().map(|line| line.len()).sum()
+        lines.iter().map(|line| line.len()).collect()
+    }
+}
+
+impl<K: Object + Send + Sync + 'static> Gauges for Shared<K> {
+    fn queued(&self) -> usize {
+        self.line_lengths().iter().sum()
+    }
+
+    fn most_queued(&self) -> usize {
+        self.line_lengths().into_iter().max().unwrap_or(0)
     }
 
     fn store_version(&self) -> Option<u64> {

@@ -1,11 +1,12 @@
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use evenkeel_client::{Api, Client};
 use evenkeel_meta::{
-    ApiResource, DynamicObject, FieldSelector, LabelSelector, Metadata, Object, Resource, Scope,
+    ApiResource, DynamicObject, FieldSelector, Interner, LabelSelector, Metadata, Object, Resource,
+    Scope,
 };
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
@@ -19,6 +20,7 @@ use crate::metadata_view::MetadataView;
 use crate::metrics::InformerMetrics;
 use crate::reflector::ReflectorOptions;
 use crate::status::{SyncError, SyncState};
+use crate::transform::{Ingress, Transform};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::Writer;
 
@@ -47,12 +49,28 @@ struct State {
     rng: Rng,
 }
 
+impl State {
+    /// A name that no other informer's metrics have: `pods`, then `pods-2` for the next informer of pods. That of
+    /// a stopped one is free again (contract client-go I18).
+    fn metrics_name(&self, resource: &str) -> String {
+        let running = self.informers.values().filter(|there| !there.is_stopped());
+        let taken: HashSet<_> = running.map(|informer| informer.metrics_name()).collect();
+        let more = (2..).map(|n| format!("{resource}-{n}"));
+        std::iter::once(resource.to_owned())
+            .chain(more)
+            .find(|name| !taken.contains(name.as_str()))
+            .unwrap_or_default()
+    }
+}
+
 /// What makes two informers one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Identity {
     resource: ApiResource,
     selection: InformerOptions,
     decoded_as: TypeId,
+    /// Informers keep theirs alive, so that no other takes its address.
+    transform: Option<usize>,
 }
 
 /// Which part of a resource to mirror. The default is all of it.
@@ -180,15 +198,73 @@ impl Informers {
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
     {
-        self.informer(resource, options, |client, resource, namespace| {
-            client.projected(resource, namespace)
-        })
+        self.informer(resource, options, Client::projected, Ingress::default())
     }
 
-    /// The metadata of the objects of `resource`: nothing else is sent or kept.
+    /// As [`projected`](Self::projected), with every object changed on its way in.
+    ///
+    /// Everybody who asks with the same transform, or a clone of it, shares one informer.
+    #[must_use]
+    pub fn transformed<K>(
+        &self,
+        resource: ApiResource,
+        options: InformerOptions,
+        transform: &Transform<K>,
+    ) -> Informer<K>
+    where
+        K: Object + DeserializeOwned + Send + Sync + 'static,
+    {
+        self.informer(
+            resource,
+            options,
+            Client::projected,
+            Ingress {
+                transform: Some(transform.clone()),
+                shrink: None,
+            },
+        )
+    }
+
+    /// The metadata of the objects of `resource`: nothing else is sent or kept. What objects have
+    /// in common is kept once.
     #[must_use]
     pub fn metadata(&self, resource: ApiResource, options: InformerOptions) -> Informer<Metadata> {
-        self.informer(resource, options, Client::metadata)
+        let mut interner = Interner::default();
+        self.informer(
+            resource,
+            options,
+            Client::metadata,
+            Ingress {
+                transform: None,
+                shrink: Some(Box::new(move |object: &mut Metadata| {
+                    interner.intern(&mut object.metadata);
+                })),
+            },
+        )
+    }
+
+    /// Whole objects, compressed, and decoded when they are read; see
+    /// [`Compact`](crate::Compact).
+    #[cfg(feature = "compact")]
+    #[must_use]
+    pub fn compact<K>(
+        &self,
+        resource: ApiResource,
+        options: InformerOptions,
+    ) -> Informer<crate::Compact<K>>
+    where
+        K: DeserializeOwned + 'static,
+    {
+        let mut compressor = crate::compact::Compressor::default();
+        self.informer(
+            resource,
+            options,
+            Client::projected,
+            Ingress {
+                transform: None,
+                shrink: Some(Box::new(move |object| compressor.shrink(object))),
+            },
+        )
     }
 
     /// Objects of a resource that is known at run time only.
@@ -198,11 +274,14 @@ impl Informers {
         resource: ApiResource,
         options: InformerOptions,
     ) -> Informer<DynamicObject> {
-        self.informer(resource, options, Client::dynamic)
+        self.informer(resource, options, Client::dynamic, Ingress::default())
     }
 
     /// The metadata of the objects of `resource`, off whatever informer shows all of them
     /// already; if none does, off a new one of [`metadata`](Self::metadata).
+    ///
+    /// Only an informer whose objects keep all of their metadata
+    /// ([`MetaView::WHOLE`](evenkeel_meta::MetaView::WHOLE)), and that has no transform, will do.
     #[must_use]
     pub fn metadata_view(&self, resource: ApiResource) -> MetadataView {
         self.find_metadata_view(&resource).unwrap_or_else(|| {
@@ -219,7 +298,8 @@ impl Informers {
         let candidates = state.informers.iter();
         candidates
             .filter(|(identity, _)| identity.resource == *resource && identity.selection == all)
-            .find(|(_, informer)| !informer.is_stopped())
+            .filter(|(identity, _)| identity.transform.is_none())
+            .find(|(_, informer)| informer.has_whole_metadata() && !informer.is_stopped())
             .map(|(_, informer)| informer.metadata_view())
     }
 
@@ -229,6 +309,7 @@ impl Informers {
         resource: ApiResource,
         mut selection: InformerOptions,
         api: impl FnOnce(&Client, ApiResource, Option<&str>) -> Api<K>,
+        ingress: Ingress<K>,
     ) -> Informer<K>
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
@@ -240,6 +321,7 @@ impl Informers {
             resource,
             selection,
             decoded_as: TypeId::of::<K>(),
+            transform: ingress.transform.as_ref().map(Transform::id),
         };
         let mut state = self.inner.state.lock();
         let there = state
@@ -252,7 +334,7 @@ impl Informers {
         }
         let namespace = identity.selection.namespace.as_deref();
         let api = api(&self.inner.client, identity.resource.clone(), namespace);
-        let informer = self.new_informer(&mut state, api, &identity);
+        let informer = self.new_informer(&mut state, api, &identity, ingress);
         if self.inner.stop.is_cancelled() {
             informer.stop();
         }
@@ -260,7 +342,13 @@ impl Informers {
         informer
     }
 
-    fn new_informer<K>(&self, state: &mut State, api: Api<K>, identity: &Identity) -> Informer<K>
+    fn new_informer<K>(
+        &self,
+        state: &mut State,
+        api: Api<K>,
+        identity: &Identity,
+        ingress: Ingress<K>,
+    ) -> Informer<K>
     where
         K: Object + DeserializeOwned + Send + Sync + 'static,
     {
@@ -271,7 +359,8 @@ impl Informers {
         } = identity;
         let (writer, store) = Writer::with_seed(state.rng.next_u64());
         let name = resource.to_string();
-        let metrics = InformerMetrics::new(&self.inner.metrics, &name, resource);
+        let metrics =
+            InformerMetrics::new(&self.inner.metrics, &state.metrics_name(&name), resource);
         let start = Start {
             api,
             writer,
@@ -280,6 +369,7 @@ impl Informers {
             options: self.inner.reflector.clone(),
             watch_lists: Arc::clone(state.watch_lists.entry(resource.clone()).or_default()),
             rng: state.rng.fork(),
+            ingress,
         };
         Informer::new(&name, store, metrics, start)
     }

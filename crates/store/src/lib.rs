@@ -102,13 +102,17 @@
 //! Reflector, store and shared informer do what `tools/cache` does; where its behaviour is a
 //! known defect, this differs, and the item says so with the contract's number ("R18, ours").
 
+#[cfg(feature = "compact")]
+mod compact;
 mod contents;
 mod event;
 #[cfg(test)]
 mod fake_server;
+mod filter;
 mod handler;
 mod index;
 mod informer;
+mod informer_set;
 mod informers;
 mod metadata;
 mod metadata_view;
@@ -120,14 +124,19 @@ mod snapshot;
 mod status;
 mod store;
 mod subscription;
+mod transform;
 mod trie;
 mod watch_lists;
 mod writer;
 
+#[cfg(feature = "compact")]
+pub use compact::{Compact, CompactError};
 pub use event::{Deletion, Event};
+pub use filter::Filtered;
 pub use handler::{Handler, Registration};
 pub use index::{AddIndexError, Index, Values};
 pub use informer::{Informer, Stopped};
+pub use informer_set::InformerSet;
 pub use informers::{InformerOptions, Informers, InformersBuilder};
 pub use metadata::MetadataRef;
 pub use metadata_view::{MetadataEvent, MetadataHandler, MetadataView};
@@ -136,6 +145,7 @@ pub use snapshot::Snapshot;
 pub use status::{Freshness, SyncError, SyncFailure, SyncPhase, SyncState};
 pub use store::{Changes, Store, WaitError};
 pub use subscription::Subscription;
+pub use transform::Transform;
 pub use writer::{Put, Refused, Replaced, Writer};
 
 /// The README's program must go on compiling.

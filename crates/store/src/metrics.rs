@@ -1,6 +1,7 @@
 //! What informers measure. The names of the first three are client-go's (contract M5).
 
 use std::sync::Weak;
+use std::time::Duration;
 
 use evenkeel_meta::ApiResource;
 use evenkeel_observe::{Counter, Descriptor, Histogram, Metrics};
@@ -14,7 +15,12 @@ static QUEUED_ITEMS: Descriptor = Descriptor::gauge(
     "Objects with changes that a slow handler or a subscription has not taken yet.",
     LABELS,
 );
-static PROCESSING_LATENCY: Descriptor = Descriptor::histogram(
+static PENDING: Descriptor = Descriptor::gauge(
+    "informer_pending_notifications",
+    "Objects with changes that the handler which is furthest behind has not taken yet.",
+    LABELS,
+);
+pub(crate) static PROCESSING_LATENCY: Descriptor = Descriptor::histogram(
     "informer_processing_latency_seconds",
     "Time to apply a batch of changes to the store and to tell the handlers.",
     LABELS,
@@ -52,6 +58,38 @@ static WATCHES: Descriptor =
     Descriptor::counter("reflector_watches_total", "Watches asked for.", LABELS);
 static EVENTS: Descriptor =
     Descriptor::counter("reflector_events_total", "Watch events received.", LABELS);
+static LIST_DURATION: Descriptor = Descriptor::histogram(
+    "reflector_list_duration_seconds",
+    "Time from asking for the whole contents to having them, tries that failed included.",
+    LABELS,
+    &[
+        0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+    ],
+);
+static ITEMS_PER_LIST: Descriptor = Descriptor::histogram(
+    "reflector_items_per_list",
+    "Objects that the whole contents had.",
+    LABELS,
+    COUNTS,
+);
+static SHORT_WATCHES: Descriptor = Descriptor::counter(
+    "reflector_short_watches_total",
+    "Watches that ended within a second, without an event.",
+    LABELS,
+);
+static WATCH_DURATION: Descriptor = Descriptor::histogram(
+    "reflector_watch_duration_seconds",
+    "Time from the opening of a watch to its end.",
+    LABELS,
+    &[1.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0],
+);
+static ITEMS_PER_WATCH: Descriptor = Descriptor::histogram(
+    "reflector_items_per_watch",
+    "Events of objects that one watch brought.",
+    LABELS,
+    COUNTS,
+);
+const COUNTS: &[f64] = &[0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0];
 static FAILURES: Descriptor = Descriptor::counter(
     "reflector_failures_total",
     "Lists and watches that failed, by verb.",
@@ -67,11 +105,17 @@ pub(crate) struct InformerMetrics {
     pub(crate) panics: Counter,
     pub(crate) watches: Counter,
     pub(crate) events: Counter,
+    list_duration: Histogram,
+    items_per_list: Histogram,
+    short_watches: Counter,
+    watch_duration: Histogram,
+    items_per_watch: Histogram,
 }
 
 /// What is read off an informer when somebody collects metrics.
 pub(crate) trait Gauges: Send + Sync + 'static {
     fn queued(&self) -> usize;
+    fn most_queued(&self) -> usize;
     fn store_version(&self) -> Option<u64>;
     fn objects(&self) -> usize;
     fn set_aside(&self) -> usize;
@@ -92,6 +136,11 @@ impl InformerMetrics {
             panics: metrics.counter(&PANICS, &values),
             watches: metrics.counter(&WATCHES, &values),
             events: metrics.counter(&EVENTS, &values),
+            list_duration: metrics.histogram(&LIST_DURATION, &values),
+            items_per_list: metrics.histogram(&ITEMS_PER_LIST, &values),
+            short_watches: metrics.counter(&SHORT_WATCHES, &values),
+            watch_duration: metrics.histogram(&WATCH_DURATION, &values),
+            items_per_watch: metrics.histogram(&ITEMS_PER_WATCH, &values),
             metrics: metrics.clone(),
             labels,
         }
@@ -105,6 +154,9 @@ impl InformerMetrics {
     pub(crate) fn expose<G: Gauges>(&self, gauges: &Weak<G>) {
         self.gauge(&QUEUED_ITEMS, gauges, |gauges| {
             Some(as_f64(gauges.queued()))
+        });
+        self.gauge(&PENDING, gauges, |gauges| {
+            Some(as_f64(gauges.most_queued()))
         });
         self.gauge(&OBJECTS, gauges, |gauges| Some(as_f64(gauges.objects())));
         self.gauge(&SET_ASIDE, gauges, |gauges| {
@@ -132,7 +184,25 @@ impl InformerMetrics {
         });
     }
 
+    /// What tells this informer's series from others'.
+    pub(crate) fn name(&self) -> &str {
+        &self.labels[0]
+    }
+
+    pub(crate) fn list(&self, took: Duration, items: usize) {
+        self.list_duration.observe_duration(took);
+        self.items_per_list.observe(as_f64(items));
+    }
+
+    pub(crate) fn watch(&self, took: Duration, items: usize) {
+        self.watch_duration.observe_duration(took);
+        self.items_per_watch.observe(as_f64(items));
+    }
+
     pub(crate) fn pass(&self, cause: RelistCause) {
+        if cause == RelistCause::ShortWatch {
+            self.short_watches.inc();
+        }
         self.with_label(&PASSES, cause.as_str()).inc();
     }
 

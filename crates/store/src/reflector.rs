@@ -246,17 +246,17 @@ impl Reflector {
         }
     }
 
-    /// Waits for the backoff, or longer if the server said so.
+    /// Waits for the backoff, or longer if the server said so: up to a quarter more than it said.
     fn pause(&mut self, now: Moment, then: Then, failure: Option<&Failure>) {
         if self.progressed && now >= self.quiet_from + QUIET {
             self.backoff.reset();
         }
         self.progressed = false;
         let asked = failure.and_then(|failure| failure.retry_after);
-        let wait = self
-            .backoff
-            .next(&mut self.rng)
-            .max(asked.unwrap_or_default());
+        // All who are told the same must not come back at the same time.
+        let asked = asked.unwrap_or_default();
+        let asked = asked.mul_f64(1.0 + self.rng.fraction() / 4.0);
+        let wait = self.backoff.next(&mut self.rng).max(asked);
         self.quiet_from = now + wait;
         self.state = State::Waiting {
             until: now + wait,

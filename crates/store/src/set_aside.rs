@@ -27,6 +27,12 @@ pub enum SetAsideReason {
         /// What the decoder said.
         message: String,
     },
+    /// The informer's transform failed for it.
+    #[error("transform: {message}")]
+    Transform {
+        /// What the transform said, or how it panicked.
+        message: String,
+    },
     /// An index function failed for it.
     #[error("index {index:?}: {message}")]
     Index {

@@ -56,6 +56,12 @@ impl<K> Shared<K> {
             .send_modify(|publication| publication.number += 1);
     }
 
+    /// How many times readers were shown something.
+    #[cfg(test)]
+    pub(crate) fn publications(&self) -> u64 {
+        self.publications.borrow().number
+    }
+
     /// Tells waiters that nothing more will come.
     pub(crate) fn close(&self) {
         self.publications
@@ -214,6 +220,11 @@ impl<K: Object + 'static> Store<K> {
                 return None;
             }
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn publications(&self) -> u64 {
+        self.shared.publications()
     }
 
     /// Tells of publications from now on.

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_meta::{Object, ObjectKey};
 use parking_lot::Mutex;
@@ -176,6 +177,28 @@ impl<K: Object + 'static> Subscription<K> {
     /// Yes; nothing is consumed.
     pub async fn synced(&self) -> Result<(), SyncError> {
         self.line.link.synced().await
+    }
+
+    /// As [`synced`](Self::synced), but gives up after `limit` with an error that says how the
+    /// informer stands.
+    ///
+    /// # Errors
+    ///
+    /// The informer was stopped, or the time is over.
+    ///
+    /// # Cancel safety
+    ///
+    /// Yes; nothing is consumed.
+    pub async fn synced_within(&self, limit: Duration) -> Result<(), SyncError> {
+        self.line.link.synced_within(limit).await
+    }
+
+    /// Tells of every object again each `period`; see
+    /// [`Registration::resync_every`](crate::Registration::resync_every).
+    #[must_use]
+    pub fn resync_every(self, period: Duration) -> Self {
+        self.line.link.set_resync(period);
+        self
     }
 
     /// How many objects have something to tell.

@@ -140,8 +140,8 @@ impl<K: Hash + Eq, V> Trie<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Trie<K, V> {
-    /// Puts a value in place and returns the one that was there. A key that is there already
-    /// is kept, so that everyone goes on sharing its allocation.
+    /// Puts a value in place and returns the one that was there. The key that is given is the one
+    /// that is kept.
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.insert_marked(key, value, 0)
     }
@@ -245,8 +245,7 @@ fn insert_at<K: Hash + Eq + Clone, V: Clone>(
             let entries = Arc::make_mut(leaf);
             if let Some(at) = position(entries, entry.tag, &entry.key) {
                 let there = &mut entries[at];
-                there.stamp = entry.stamp;
-                return Some(std::mem::replace(&mut there.value, entry.value));
+                return Some(std::mem::replace(there, entry).value);
             }
             if entries.len() < LEAF_MAX || level >= MAX_LEVEL {
                 push_tightly(entries, entry);

@@ -22,7 +22,7 @@ use crate::trie::Difference;
 ///
 /// let (mut writer, store) = Writer::new();
 /// let metadata = Meta { name: "a".into(), namespace: Some("ns".into()), ..Meta::default() };
-/// writer.put(Arc::new(Metadata { metadata }))?;
+/// writer.put(Arc::new(Metadata::from(metadata)))?;
 /// assert!(store.is_empty(), "not published yet");
 /// writer.publish();
 /// assert!(store.contains(&ObjectKey::namespaced("ns", "a")));
@@ -99,7 +99,8 @@ impl<K: Object + 'static> Writer<K> {
                 contents.set_aside.remove(&key);
                 return Ok(Put { key, old });
             }
-            Some((key, _)) => key.clone(),
+            // What holds its key in one piece shares it with the store: then the old key goes.
+            Some((key, _)) => object.metadata().held_key().unwrap_or(key).clone(),
             None => object.metadata().key(),
         };
         match contents.put(key.clone(), object, self.stamp) {

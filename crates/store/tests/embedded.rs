@@ -9,8 +9,8 @@ use std::time::Duration;
 use evenkeel_apiserver::{Fault, Server, Verb, When};
 use evenkeel_client::{Client, ListOptions, Patch, PatchOptions, WriteOptions};
 use evenkeel_meta::{
-    ApiResource, DeleteOptions, DynamicObject, Metadata, ObjectKey, Reason, ResourceVersion, Scope,
-    TypeMeta,
+    ApiResource, DeleteOptions, DynamicObject, MetaView, Metadata, ObjectKey, Reason,
+    ResourceVersion, Scope, TypeMeta,
 };
 use evenkeel_pace::Rng;
 use evenkeel_store::{Deletion, Event, Index, Informer, InformerOptions, Informers};
@@ -92,7 +92,6 @@ fn config_map(name: &str, colour: &str) -> DynamicObject {
 }
 
 fn identity<K: evenkeel_meta::Object>(object: &K) -> (ObjectKey, String) {
-    use evenkeel_meta::MetaView;
     let metadata = object.metadata();
     let version = metadata.resource_version().unwrap_or_default();
     let identity = format!("{} {version}", metadata.uid().unwrap_or_default());
@@ -147,7 +146,9 @@ async fn one_list_and_watch_serves_every_handler_of_a_collection() {
     let world = World::new(1);
     world.create("a", "red").await;
     let (dynamic, metadata) = (world.dynamic(), world.metadata());
-    let by_name = Index::new("name", |object: &Metadata| [object.metadata.name.clone()]);
+    let by_name = Index::new("name", |object: &Metadata| {
+        [object.metadata.name().to_owned()]
+    });
     metadata.add_index(by_name.clone()).unwrap();
     let again = world.dynamic();
     world.informers.start();

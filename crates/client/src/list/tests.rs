@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use evenkeel_meta::{ApiResource, Meta, Scope};
+use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope};
 use futures_util::StreamExt;
 
 use crate::testing::{Answer, Pod, Scripted};
@@ -113,7 +113,7 @@ async fn kube_rs_d4_one_undecodable_object_does_not_hold_up_the_list() {
     assert_eq!(names(&list), ["a", "c"]);
     assert_eq!(list.resource_version, 7.into());
     let bad = &list.undecodable[0];
-    assert_eq!(bad.metadata.metadata.resource_version, Some(4.into()));
+    assert_eq!(bad.metadata.metadata.resource_version(), Some(4.into()));
     assert_eq!(bad.error.what(), r#"pods "ns/bad""#);
     assert_eq!(list.undecodable.len(), 2);
 }
@@ -216,12 +216,12 @@ fn kube_rs_d4_the_identity_survives_broken_metadata() {
     let broken = read(
         r#"{"metadata":{"name":"a","namespace":"ns","uid":"u","resourceVersion":"7","labels":[1]},"spec":3}"#,
     );
-    assert_eq!(broken.metadata.metadata.resource_version, Some(7.into()));
+    assert_eq!(broken.metadata.metadata.resource_version(), Some(7.into()));
     let text = broken.error.to_string();
     assert!(text.starts_with(r#"cannot decode pods "ns/a": "#), "{text}");
     let labelled = read(r#"{"metadata":{"name":"a","labels":{"x":"y"}},"spec":3}"#);
-    assert_eq!(labelled.metadata.metadata.labels["x"], "y");
-    assert_eq!(read("3").metadata.metadata, Meta::default());
+    assert_eq!(labelled.metadata.metadata.label("x"), Some("y"));
+    assert_eq!(*read("3").metadata, Metadata::default());
 }
 
 #[tokio::test]

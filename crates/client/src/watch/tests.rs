@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use evenkeel_meta::{ApiResource, Metadata, Scope};
+use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope};
 use futures_util::StreamExt;
 use tokio::time::Instant;
 
@@ -45,7 +45,7 @@ fn describe(event: &Result<WatchEvent<Pod>, WatchError>) -> String {
         Ok(WatchEvent::Undecodable {
             change, metadata, ..
         }) => {
-            format!("?{change:?} {}", metadata.metadata.name)
+            format!("?{change:?} {}", metadata.metadata.name())
         }
         Err(error) => format!("! {error}"),
     }
@@ -230,7 +230,7 @@ async fn metadata_of_any_object() {
         .filter_map(async |event| match event.unwrap() {
             WatchEvent::Added(Metadata { metadata })
             | WatchEvent::Modified(Metadata { metadata })
-            | WatchEvent::Deleted(Metadata { metadata }) => Some(metadata.name),
+            | WatchEvent::Deleted(Metadata { metadata }) => Some(metadata.name().to_owned()),
             _ => None,
         })
         .collect()

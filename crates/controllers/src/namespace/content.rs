@@ -48,7 +48,7 @@ impl Remaining {
                 self.estimate = self.estimate.max(FINALIZER_ESTIMATE);
             }
             let grace = meta
-                .deletion_grace_period_seconds
+                .deletion_grace_period_seconds()
                 .and_then(|grace| u64::try_from(grace).ok());
             self.estimate = self.estimate.max(Duration::from_secs(grace.unwrap_or(0)));
         }

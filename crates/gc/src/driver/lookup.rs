@@ -45,7 +45,7 @@ impl Shared {
 
 fn judge(owner: &Metadata, lookup: &Lookup) -> Verdict {
     let owner = &owner.metadata;
-    if owner.uid.as_ref() != Some(&lookup.uid) {
+    if owner.uid() != Some(lookup.uid.as_str()) {
         Verdict::Absent
     } else if owner.is_terminating()
         && owner.has_finalizer(FOREGROUND_FINALIZER)

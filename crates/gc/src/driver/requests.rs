@@ -66,7 +66,7 @@ impl Shared {
             match deletion.after_conflict(&live.metadata, conflicts) {
                 AfterConflict::Retry(again) => {
                     options = again;
-                    version = live.metadata.resource_version.unwrap_or_default();
+                    version = live.metadata.resource_version().unwrap_or_default();
                 }
                 AfterConflict::Gone => {
                     self.absent(target.node, target.kind_id);
@@ -85,7 +85,7 @@ impl Shared {
         target: &Target,
     ) -> Result<Option<Metadata>, WorkError> {
         match api.get(&target.name).await {
-            Ok(live) if live.metadata.uid.as_ref() == Some(&target.uid) => Ok(Some(live)),
+            Ok(live) if live.metadata.uid() == Some(target.uid.as_str()) => Ok(Some(live)),
             Ok(_) => {
                 self.absent(target.node, target.kind_id);
                 Ok(None)
@@ -157,9 +157,10 @@ impl Shared {
                     if !live.has_finalizer(removal.finalizer) {
                         return Ok(());
                     }
-                    let mut remaining = live.finalizers;
-                    remaining.retain(|other| other != removal.finalizer);
-                    (live.resource_version.unwrap_or_default(), remaining)
+                    let others = live.finalizers();
+                    let others = others.filter(|other| *other != removal.finalizer);
+                    let remaining: Vec<_> = others.map(str::to_owned).collect();
+                    (live.resource_version().unwrap_or_default(), remaining)
                 }
             };
             let patch = Patch::merge(&patch::finalizers(&version, &remaining));

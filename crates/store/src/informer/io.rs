@@ -1,5 +1,4 @@
 use std::future::pending;
-use std::sync::Arc;
 
 use evenkeel_client::{
     Api, Change, DecodeError, ListOptions, PageItem, PageStream, Result, WatchEvent, WatchOptions,
@@ -11,25 +10,8 @@ use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use crate::reflector::{ChangeKind, Failure, FailureClass, Input, ListRequest, WatchRequest};
-
-/// An object as it came over the wire. Decoded once; the same allocation goes to the store and
-/// to every handler.
-#[derive(Debug)]
-pub(super) enum Item<K> {
-    Object(Arc<K>),
-    Undecodable {
-        /// As much of it as could be read.
-        metadata: Arc<Metadata>,
-        message: String,
-    },
-}
-
-impl<K> Item<K> {
-    fn undecodable(metadata: Arc<Metadata>, error: &DecodeError) -> Self {
-        let message = error.to_string();
-        Self::Undecodable { metadata, message }
-    }
-}
+use crate::set_aside::SetAsideReason;
+use crate::transform::{Ingress, Item, Unfit};
 
 /// The one request that is under way.
 pub(super) enum Io<K> {
@@ -75,7 +57,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
     /// What comes next. Never, when nothing is under way.
     ///
     /// Cancel safe: what is under way stays in `self`.
-    pub(super) async fn next(&mut self) -> Input<Item<K>> {
+    pub(super) async fn next(&mut self, ingress: &mut Ingress<K>) -> Input<Item<K>> {
         loop {
             match self {
                 Self::Idle => return pending().await,
@@ -85,7 +67,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
                 },
                 Self::Page(page) => {
                     let item = page.next().await;
-                    return self.page_item(item);
+                    return self.page_item(item, ingress);
                 }
                 Self::OpeningWatch(opening) => match opening.await {
                     Ok(stream) => {
@@ -95,7 +77,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
                     Err(error) => return self.end(Input::WatchFailed(error.into())),
                 },
                 Self::Watch(stream) => match stream.next().await {
-                    Some(Ok(event)) => return watch_event(event),
+                    Some(Ok(event)) => return watch_event(event, ingress),
                     Some(Err(error)) => return self.end(Input::Broken(error.into())),
                     None => return self.end(Input::Closed),
                 },
@@ -103,11 +85,15 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
         }
     }
 
-    fn page_item(&mut self, item: Option<Result<PageItem<K>>>) -> Input<Item<K>> {
+    fn page_item(
+        &mut self,
+        item: Option<Result<PageItem<K>>>,
+        ingress: &mut Ingress<K>,
+    ) -> Input<Item<K>> {
         match item {
-            Some(Ok(PageItem::Object(object))) => Input::Item(Item::Object(Arc::new(object))),
+            Some(Ok(PageItem::Object(object))) => Input::Item(ingress.admit(object)),
             Some(Ok(PageItem::Undecodable(object))) => {
-                Input::Item(Item::undecodable(object.metadata, &object.error))
+                Input::Item(undecodable(&object.metadata, &object.error))
             }
             Some(Ok(PageItem::End(info))) => self.end(Input::PageEnd {
                 resource_version: info.resource_version,
@@ -127,11 +113,19 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
     }
 }
 
-fn watch_event<K: Object>(event: WatchEvent<K>) -> Input<Item<K>> {
-    let changed = |kind, object: K| Input::Changed {
+fn undecodable<K>(metadata: &Metadata, error: &DecodeError) -> Item<K> {
+    let message = error.to_string();
+    Item::Unfit(Box::new(Unfit {
+        metadata: metadata.metadata.to_meta(),
+        reason: SetAsideReason::Undecodable { message },
+    }))
+}
+
+fn watch_event<K: Object>(event: WatchEvent<K>, ingress: &mut Ingress<K>) -> Input<Item<K>> {
+    let mut changed = |kind, object: K| Input::Changed {
         kind,
         resource_version: object.metadata().resource_version(),
-        item: Item::Object(Arc::new(object)),
+        item: ingress.admit(object),
     };
     match event {
         WatchEvent::Added(object) => changed(ChangeKind::Added, object),
@@ -155,8 +149,8 @@ fn watch_event<K: Object>(event: WatchEvent<K>) -> Input<Item<K>> {
                 Change::Modified => ChangeKind::Modified,
                 Change::Deleted => ChangeKind::Deleted,
             },
-            resource_version: metadata.metadata.resource_version.clone(),
-            item: Item::undecodable(metadata, &error),
+            resource_version: metadata.metadata.resource_version(),
+            item: undecodable(&metadata, &error),
         },
     }
 }

@@ -2,12 +2,14 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use evenkeel_meta::{Object, ObjectKey};
 use evenkeel_observe::Counter;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::event::Event;
 use crate::handler::{Handler, Link};
@@ -55,9 +57,21 @@ impl<K: Object + Send + Sync + 'static> Member<K> {
 
 /// Everyone who is told, in the order in which they came.
 pub(super) struct Members<K> {
-    list: Vec<(Arc<Link>, Told<K>)>,
+    list: Vec<Seat<K>>,
     tasks: JoinSet<()>,
     panics: Counter,
+}
+
+struct Seat<K> {
+    link: Arc<Link>,
+    told: Told<K>,
+    resync: Option<Resync>,
+}
+
+#[derive(Clone, Copy)]
+struct Resync {
+    period: Duration,
+    due: Instant,
 }
 
 enum Told<K> {
@@ -108,38 +122,77 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
                 }
             }
         }
-        self.list.push((link, told));
+        self.list.push(Seat {
+            link,
+            told,
+            resync: None,
+        });
     }
 
     /// Drops those who have left.
     pub(super) fn drop_removed(&mut self) {
-        self.list.retain(|(link, _)| !link.is_removed());
+        self.list.retain(|seat| !seat.link.is_removed());
     }
 
-    pub(super) fn tell(&mut self, key: &ObjectKey, event: &Event<K>) {
-        for (link, told) in &mut self.list {
-            match told {
-                Told::Inline(handler) => {
-                    guard(link, &self.panics, key, || handler.handle(key, event));
-                }
-                Told::Line(line) if !link.is_removed() => line.push(key, event.clone()),
-                Told::Line(_) => {}
+    /// When the next handler is to be told of everything again. Takes note of periods that were
+    /// set or changed meanwhile.
+    pub(super) fn next_resync(&mut self, now: Instant) -> Option<Instant> {
+        for seat in &mut self.list {
+            let period = seat.link.resync();
+            if seat.resync.map(|resync| resync.period) != period {
+                seat.resync = period.map(|period| Resync {
+                    period,
+                    due: now + period,
+                });
+            }
+        }
+        let resyncs = self.list.iter().filter_map(|seat| seat.resync);
+        resyncs.map(|resync| resync.due).min()
+    }
+
+    /// Tells those whose time has come of every object, as it is. Those who still have their initial
+    /// contents before them are left alone.
+    pub(super) fn resync(&mut self, now: Instant, contents: Option<&Snapshot<K>>) {
+        for seat in &mut self.list {
+            let Some(resync) = seat.resync.as_mut().filter(|resync| resync.due <= now) else {
+                continue;
+            };
+            resync.due = now + resync.period;
+            let Some(contents) = contents.filter(|_| seat.link.has_synced()) else {
+                continue;
+            };
+            for (key, object) in contents.iter() {
+                let event = Event::Updated {
+                    old: Arc::clone(object),
+                    new: Arc::clone(object),
+                };
+                seat.tell(&self.panics, key, &event);
+            }
+            if let Told::Line(line) = &seat.told {
+                line.wake();
             }
         }
     }
 
+    pub(super) fn tell(&mut self, key: &ObjectKey, event: &Event<K>) {
+        for seat in &mut self.list {
+            seat.tell(&self.panics, key, event);
+        }
+    }
+
     pub(super) fn tell_set_aside(&mut self, key: &ObjectKey, object: &SetAside) {
-        for (link, told) in &mut self.list {
-            if let Told::Inline(handler) = told {
-                guard(link, &self.panics, key, || handler.set_aside(key, object));
+        for seat in &mut self.list {
+            if let Told::Inline(handler) = &mut seat.told {
+                let call = || handler.set_aside(key, object);
+                guard(&seat.link, &self.panics, key, call);
             }
         }
     }
 
     /// A batch is over.
     pub(super) fn wake(&self) {
-        for (_, told) in &self.list {
-            if let Told::Line(line) = told {
+        for seat in &self.list {
+            if let Told::Line(line) = &seat.told {
                 line.wake();
             }
         }
@@ -147,9 +200,9 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
 
     /// Everyone has been told of the first list.
     pub(super) fn end_initial(&self) {
-        for (link, told) in &self.list {
-            match told {
-                Told::Inline(_) => link.mark_synced(),
+        for seat in &self.list {
+            match &seat.told {
+                Told::Inline(_) => seat.link.mark_synced(),
                 Told::Line(line) => line.end_initial(),
             }
         }
@@ -169,11 +222,23 @@ impl<K: Object + Send + Sync + 'static> Members<K> {
     }
 }
 
+impl<K: 'static> Seat<K> {
+    fn tell(&mut self, panics: &Counter, key: &ObjectKey, event: &Event<K>) {
+        match &mut self.told {
+            Told::Inline(handler) => {
+                guard(&self.link, panics, key, || handler.handle(key, event));
+            }
+            Told::Line(line) if !self.link.is_removed() => line.push(key, event.clone()),
+            Told::Line(_) => {}
+        }
+    }
+}
+
 impl<K> Members<K> {
     fn end(&mut self) {
-        for (link, told) in self.list.drain(..) {
-            match told {
-                Told::Inline(_) => link.mark_ended(),
+        for seat in self.list.drain(..) {
+            match seat.told {
+                Told::Inline(_) => seat.link.mark_ended(),
                 Told::Line(line) => line.close(),
             }
         }

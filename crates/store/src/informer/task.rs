@@ -1,26 +1,33 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use evenkeel_client::{Api, RetryPolicy};
-use evenkeel_meta::{MetaView, Metadata, Object, ObjectKey};
+use evenkeel_meta::{MetaView, Object, ObjectKey};
 use evenkeel_pace::Moment;
 use futures_util::FutureExt;
 use serde::de::DeserializeOwned;
+use tokio::task::unconstrained;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::io::{Io, Item, Selection};
+use super::io::{Io, Selection};
 use super::members::Members;
 use super::{Shared, Start};
 use crate::event::{Deletion, Event};
 use crate::pending::is_same_object;
-use crate::reflector::{Action, ChangeKind, Input, Reflector, Report};
-use crate::set_aside::{SetAside, SetAsideReason};
+use crate::reflector::{Action, ChangeKind, Input, Reflector, Report, Step};
+use crate::set_aside::SetAside;
+use crate::snapshot::Snapshot;
 use crate::status::SyncPhase;
+use crate::transform::{Ingress, Item, Unfit};
 use crate::watch_lists::WatchListSupport;
 use crate::writer::{Refused, Replaced, Writer};
 
 /// Events that are applied in one step at most (contract client-go Q8).
 const BATCH: usize = 1000;
+
+/// A list that takes longer is told of (contract client-go R14).
+const SLOW_LIST: Duration = Duration::from_secs(10);
 
 /// Carries out what the [`Reflector`] decides, and tells the handlers.
 pub(crate) struct Task<K> {
@@ -32,12 +39,22 @@ pub(crate) struct Task<K> {
     writer: Writer<K>,
     members: Members<K>,
     io: Io<K>,
+    ingress: Ingress<K>,
     origin: Instant,
     actions: Vec<Action<Item<K>>>,
     batch: Batch<K>,
     replacing: bool,
     synced: bool,
+    /// When the contents that are under way were first asked for.
+    pass: Option<Instant>,
+    watch: Option<OpenWatch>,
     ended: Ended<K>,
+}
+
+/// A watch that runs, and how much it has brought.
+struct OpenWatch {
+    since: Instant,
+    events: usize,
 }
 
 /// Writes that readers do not see yet, and handlers have not been told of.
@@ -67,6 +84,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             machine: Reflector::new(start.options, start.rng),
             writer: start.writer,
             io: Io::Idle,
+            ingress: start.ingress,
             origin: Instant::now(),
             actions: Vec::new(),
             batch: Batch {
@@ -75,6 +93,8 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             },
             replacing: false,
             synced: false,
+            pass: None,
+            watch: None,
             ended: Ended(Arc::clone(&shared)),
             shared,
         }
@@ -88,13 +108,14 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             self.flush();
             self.take_in_members();
             let due = self.machine.deadline().map(|due| self.instant(due));
+            let resync = self.members.next_resync(Instant::now());
             tokio::select! {
                 biased;
                 () = stop.cancelled() => break,
                 () = self.shared.stop.cancelled() => break,
                 () = self.shared.wake.notified() => {}
                 () = self.members.task_ended() => {}
-                input = self.io.next() => {
+                input = self.io.next(&mut self.ingress) => {
                     if self.feed_batch(input) {
                         // There is more already: let others have a turn.
                         self.flush();
@@ -104,6 +125,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 () = until(due) => {
                     self.consult_watch_lists();
                     self.feed(Input::Elapsed);
+                }
+                () = until(resync) => {
+                    let contents = self.contents();
+                    self.members.resync(Instant::now(), contents.as_ref());
                 }
             }
         }
@@ -116,7 +141,8 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.feed(first);
         let mut taken = 1;
         while taken < BATCH
-            && let Some(input) = self.io.next().now_or_never()
+            // The batch has a bound of its own: tokio's, which is lower, would only publish more often.
+            && let Some(input) = unconstrained(self.io.next(&mut self.ingress)).now_or_never()
         {
             self.feed(input);
             taken += 1;
@@ -137,12 +163,19 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
 
     fn carry_out(&mut self, action: Action<Item<K>>) {
         match action {
-            Action::List(request) => self.io = Io::list(&self.api, &self.selection, request),
+            Action::List(request) => {
+                self.end_watch();
+                self.io = Io::list(&self.api, &self.selection, request);
+            }
             Action::Watch(request) => {
+                self.end_watch();
                 self.shared.metrics.watches.inc();
                 self.io = Io::watch(&self.api, &self.selection, request);
             }
-            Action::HangUp => self.io = Io::Idle,
+            Action::HangUp => {
+                self.end_watch();
+                self.io = Io::Idle;
+            }
             Action::BeginReplace => {
                 self.writer.begin_replace();
                 self.replacing = true;
@@ -154,6 +187,9 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 resource_version,
             } => {
                 self.shared.metrics.events.inc();
+                if let Some(watch) = &mut self.watch {
+                    watch.events += 1;
+                }
                 match kind {
                     ChangeKind::Added | ChangeKind::Modified => self.put(item),
                     ChangeKind::Deleted => self.delete(item),
@@ -167,8 +203,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
                 resource_version,
                 rewound,
             } => {
-                // What is told must not come after what replaces it.
+                // What is told must not come after what replaces it, and nobody who was there
+                // before may find the informer synced and not have been told.
                 self.flush();
+                self.take_in_members();
                 self.replacing = false;
                 let replaced = self.writer.end_replace(resource_version, rewound);
                 self.tell_replaced(&replaced);
@@ -189,7 +227,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     fn put(&mut self, item: Item<K>) {
         let object = match item {
             Item::Object(object) => object,
-            Item::Undecodable { metadata, message } => return self.set_aside(metadata, message),
+            Item::Unfit(unfit) => return self.set_aside(*unfit),
         };
         match self.writer.put(Arc::clone(&object)) {
             Ok(_) if self.replacing => {}
@@ -201,7 +239,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     fn delete(&mut self, item: Item<K>) {
         let (key, last) = match item {
             Item::Object(object) => (object.metadata().key(), Some(object)),
-            Item::Undecodable { metadata, .. } => (metadata.metadata.key(), None),
+            Item::Unfit(unfit) => (unfit.metadata.key(), None),
         };
         let old = self.writer.remove(&key);
         if self.replacing {
@@ -214,17 +252,16 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         self.batch.push(key, Event::Deleted(deletion));
     }
 
-    fn set_aside(&mut self, metadata: Arc<Metadata>, message: String) {
-        let metadata = Arc::unwrap_or_clone(metadata).metadata;
+    fn set_aside(&mut self, unfit: Unfit) {
+        let Unfit { metadata, reason } = unfit;
         if metadata.name.is_empty() {
             self.shared.metrics.set_aside.inc();
             tracing::error!(
-                resource = %self.shared.resource, error = message,
+                resource = %self.shared.resource, %reason,
                 "an object without a readable name is left out"
             );
             return;
         }
-        let reason = SetAsideReason::Undecodable { message };
         let refused = self.writer.set_aside(metadata, reason);
         self.refused(refused);
     }
@@ -279,6 +316,14 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         });
         replaced.for_each_set_aside(|key, object| members.tell_set_aside(key, object));
         members.wake();
+        if let Some(asked) = self.pass.take() {
+            let (took, objects) = (asked.elapsed(), self.shared.store.len());
+            self.shared.metrics.list(took, objects);
+            if took > SLOW_LIST {
+                let (resource, seconds) = (&self.shared.resource, took.as_secs());
+                tracing::warn!(%resource, seconds, objects, "a slow list");
+            }
+        }
         self.shared.status.changed();
         if initial {
             self.synced = true;
@@ -319,10 +364,15 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
         if joining.is_empty() {
             return;
         }
-        let contents = self.synced.then(|| self.shared.store.snapshot());
+        let contents = self.contents();
         for join in joining {
             self.members.take_in(join, contents.as_ref());
         }
+    }
+
+    /// What readers see, once there has been a whole list.
+    fn contents(&self) -> Option<Snapshot<K>> {
+        self.synced.then(|| self.shared.store.snapshot())
     }
 
     fn consult_watch_lists(&mut self) {
@@ -332,9 +382,11 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     }
 
     fn report(&mut self, report: &Report) {
-        let resource = &self.shared.resource;
+        let resource = &self.shared.resource.clone();
         match report {
             Report::Pass(cause) => {
+                self.end_watch();
+                self.pass.get_or_insert_with(Instant::now);
                 self.shared.metrics.pass(*cause);
                 tracing::debug!(%resource, cause = cause.as_str(), "fetching the collection");
             }
@@ -352,10 +404,22 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
             }
             Report::StreamFailed(failure) | Report::StreamLost(Some(failure)) => {
                 tracing::debug!(%resource, error = %failure, "watch ended");
+                self.end_watch();
             }
-            Report::StreamLost(None) | Report::Recovered(_) => {}
+            Report::StreamLost(None) => self.end_watch(),
+            Report::Recovered(Step::Watch) => {
+                let since = Instant::now();
+                self.watch = Some(OpenWatch { since, events: 0 });
+            }
+            Report::Recovered(Step::List) => {}
         }
         self.shared.status.report(report);
+    }
+
+    fn end_watch(&mut self) {
+        if let Some(OpenWatch { since, events }) = self.watch.take() {
+            self.shared.metrics.watch(since.elapsed(), events);
+        }
     }
 
     /// Ends the requests at once, and tells everyone; then waits for handlers' calls to return.

@@ -1,9 +1,17 @@
 //! Informers over the wire format, against a fake server, with the clock paused.
 
+mod delivery;
 mod faults;
 mod handlers;
+mod ingress;
 mod lifecycle;
+mod logs;
 mod model;
+mod namespaces;
+mod resync;
+mod soak;
+mod stopping;
+mod wire;
 
 use std::time::Duration;
 

@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 use super::*;
 use crate::fake_server::{FakeServer, THINGS, Thing};
 use crate::informers::{InformerOptions, Informers};
+use crate::transform::Transform;
 
 async fn settle() {
     for _ in 0..200 {
@@ -121,4 +122,87 @@ async fn kube_rs_d4_a_view_shows_what_the_store_could_not_take() {
     server.compact();
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(early.take(), ["bad~uid-1"]);
+}
+
+/// Metadata that keeps the name alone.
+#[derive(serde::Deserialize)]
+struct Named {
+    metadata: Name,
+}
+
+#[derive(serde::Deserialize)]
+struct Name(evenkeel_meta::PackedMeta);
+
+impl MetaView for Name {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn namespace(&self) -> Option<&str> {
+        self.0.namespace()
+    }
+    fn uid(&self) -> Option<&str> {
+        self.0.uid()
+    }
+    fn resource_version(&self) -> Option<evenkeel_meta::ResourceVersion> {
+        self.0.resource_version()
+    }
+    fn generation(&self) -> Option<i64> {
+        None
+    }
+    fn creation_timestamp(&self) -> Option<evenkeel_meta::Timestamp> {
+        None
+    }
+    fn deletion_timestamp(&self) -> Option<evenkeel_meta::Timestamp> {
+        None
+    }
+    fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+    fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+    fn label(&self, _: &str) -> Option<&str> {
+        None
+    }
+    fn annotation(&self, _: &str) -> Option<&str> {
+        None
+    }
+    fn finalizers(&self) -> impl Iterator<Item = &str> {
+        std::iter::empty()
+    }
+    fn owners(&self) -> impl Iterator<Item = evenkeel_meta::OwnerView<'_>> {
+        std::iter::empty()
+    }
+}
+
+impl Object for Named {
+    type Meta = Name;
+
+    fn metadata(&self) -> &Name {
+        &self.metadata
+    }
+}
+
+/// A collector that took it for the whole would find every object without owners.
+#[tokio::test(start_paused = true)]
+async fn a_projection_without_owners_never_serves_as_a_view() {
+    let server = FakeServer::new();
+    server.put_owned("a", 1, "owner-uid");
+    let informers = Informers::new(server.client());
+    let all = InformerOptions::default();
+    let _names = informers.projected::<Named>(THINGS, all.clone());
+    let transform = Transform::new(|thing: &mut Thing| thing.metadata.owner_references.clear());
+    let _ownerless = informers.transformed(THINGS, all, &transform);
+    assert!(informers.find_metadata_view(&THINGS).is_none());
+    let view = informers.metadata_view(THINGS);
+    informers.start();
+    view.synced().await.unwrap();
+    let key = ObjectKey::namespaced("ns", "a");
+    let owners = view.read(&key, |metadata| {
+        metadata
+            .owners()
+            .map(|owner| owner.uid.to_owned())
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(owners.unwrap(), ["owner-uid"]);
 }

@@ -3,14 +3,13 @@ use evenkeel_meta::{Meta, Metadata, Uid};
 use super::*;
 
 fn object(name: &str, uid: &str, version: u64) -> Arc<Metadata> {
-    Arc::new(Metadata {
-        metadata: Meta {
-            name: name.into(),
-            uid: Some(Uid::from(uid)),
-            resource_version: Some(version.into()),
-            ..Meta::default()
-        },
-    })
+    let metadata = Meta {
+        name: name.into(),
+        uid: Some(Uid::from(uid)),
+        resource_version: Some(version.into()),
+        ..Meta::default()
+    };
+    Arc::new(metadata.into())
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -27,8 +26,7 @@ fn added(object: Arc<Metadata>) -> Event<Metadata> {
 fn drain(pending: &mut Pending<Metadata>) -> Vec<String> {
     std::iter::from_fn(|| pending.pop())
         .map(|(key, event)| {
-            let version =
-                |object: &Arc<Metadata>| object.metadata.resource_version.clone().unwrap();
+            let version = |object: &Arc<Metadata>| object.metadata.resource_version().unwrap();
             match event {
                 Event::Added { object, .. } => format!("{key}+{}", version(&object)),
                 Event::Updated { old, new } => format!("{key} {}>{}", version(&old), version(&new)),
@@ -143,7 +141,7 @@ fn added_then_updated_is_added() {
     let (_, event) = pending.pop().unwrap();
     assert!(event.is_initial());
     assert_eq!(
-        event.object().unwrap().metadata.resource_version,
+        event.object().unwrap().metadata.resource_version(),
         Some(2.into())
     );
 }

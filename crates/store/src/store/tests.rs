@@ -2,28 +2,33 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use evenkeel_meta::{Meta, Metadata, OwnerReference, Uid};
+use evenkeel_meta::{Meta, MetaView, Metadata, OwnerReference, Uid};
 
 use super::*;
 use crate::set_aside::SetAsideReason;
 use crate::writer::Writer;
 
-fn object(name: &str, uid: &str, version: u64) -> Metadata {
-    Metadata {
-        metadata: Meta {
-            name: name.into(),
-            namespace: Some("ns".into()),
-            uid: Some(Uid::from(uid)),
-            resource_version: Some(version.into()),
-            ..Meta::default()
-        },
+fn meta(name: &str, uid: &str, version: u64) -> Meta {
+    Meta {
+        name: name.into(),
+        namespace: Some("ns".into()),
+        uid: Some(Uid::from(uid)),
+        resource_version: Some(version.into()),
+        ..Meta::default()
     }
 }
 
+fn object(name: &str, uid: &str, version: u64) -> Metadata {
+    meta(name, uid, version).into()
+}
+
 fn labelled(name: &str, version: u64, app: &str) -> Arc<Metadata> {
-    let mut object = object(name, name, version);
-    object.metadata.labels = [("app".to_owned(), app.to_owned())].into();
-    Arc::new(object)
+    let labels = [("app".to_owned(), app.to_owned())].into();
+    let meta = Meta {
+        labels,
+        ..meta(name, name, version)
+    };
+    Arc::new(meta.into())
 }
 
 fn key(name: &str) -> ObjectKey {
@@ -32,7 +37,7 @@ fn key(name: &str) -> ObjectKey {
 
 fn by_app() -> Index<Metadata> {
     Index::new("app", |object: &Metadata| {
-        let apps = object.metadata.labels.get("app");
+        let apps = object.metadata.label("app");
         apps.map(|apps| apps.split('+').map(str::to_owned).collect::<Vec<_>>())
             .unwrap_or_default()
     })
@@ -41,12 +46,12 @@ fn by_app() -> Index<Metadata> {
 fn names(objects: &[Arc<Metadata>]) -> BTreeSet<&str> {
     objects
         .iter()
-        .map(|object| object.metadata.name.as_str())
+        .map(|object| object.metadata.name())
         .collect()
 }
 
 #[test]
-fn client_go_s4_an_index_covers_what_is_there_and_what_comes() {
+fn client_go_s4_ts44_an_index_covers_what_is_there_and_what_comes() {
     let (mut writer, store) = Writer::with_seed(1);
     writer.put(labelled("a", 1, "web")).unwrap();
     writer.publish();
@@ -82,7 +87,7 @@ fn client_go_s4_a_name_is_taken_once() {
 fn client_go_s4_an_index_that_fails_sets_the_object_aside_and_nothing_panics() {
     let (mut writer, store) = Writer::with_seed(1);
     let picky = Index::fallible("picky", |object: &Metadata| {
-        match object.metadata.labels.get("app").map(String::as_str) {
+        match object.metadata.label("app") {
             Some("bad") => Err("bad app"),
             Some("worse") => panic!("worse app"),
             app => Ok(app.map(str::to_owned)),
@@ -103,7 +108,7 @@ fn client_go_s4_an_index_that_fails_sets_the_object_aside_and_nothing_panics() {
         // The last good state stays, in every index.
         let snapshot = store.snapshot();
         assert_eq!(
-            snapshot.get(&key("a")).unwrap().metadata.resource_version,
+            snapshot.get(&key("a")).unwrap().metadata.resource_version(),
             Some(1.into())
         );
         assert_eq!(snapshot.count_by_index(&by_app(), "good"), 1);
@@ -124,11 +129,11 @@ fn client_go_s4_an_index_that_fails_sets_the_object_aside_and_nothing_panics() {
 
 #[test]
 fn client_go_s5_b24_values_that_nobody_has_take_no_room() {
-    let (mut writer, store) = Writer::with_seed(1);
+    let (mut writer, store) = Writer::<Metadata>::with_seed(1);
     store.add_index(Index::owner_uid()).unwrap();
     for n in 0..1000u64 {
-        let mut owned = object("churn", &n.to_string(), n);
-        owned.metadata.owner_references = vec![OwnerReference {
+        let mut owned = meta("churn", &n.to_string(), n);
+        owned.owner_references = vec![OwnerReference {
             api_version: "v1".into(),
             kind: "Owner".into(),
             name: "o".into(),
@@ -136,7 +141,7 @@ fn client_go_s5_b24_values_that_nobody_has_take_no_room() {
             controller: None,
             block_owner_deletion: None,
         }];
-        writer.put(Arc::new(owned)).unwrap();
+        writer.put(Arc::new(owned.into())).unwrap();
     }
     writer.publish();
     let contents = store.snapshot();
@@ -180,7 +185,7 @@ fn client_go_s6_the_version_belongs_to_the_data() {
 }
 
 #[test]
-fn client_go_s3_a_replacement_is_seen_whole_or_not_at_all() {
+fn client_go_s3_kube_rs_30_a_replacement_is_seen_whole_or_not_at_all() {
     let (mut writer, store) = Writer::with_seed(1);
     store.add_index(by_app()).unwrap();
     for n in 0..100 {
@@ -200,15 +205,17 @@ fn client_go_s3_a_replacement_is_seen_whole_or_not_at_all() {
         (100, 0)
     );
     // An index that is added meanwhile covers the replacement too.
-    let by_name = Index::new("name", |object: &Metadata| [object.metadata.name.clone()]);
+    let by_name = Index::new("name", |object: &Metadata| {
+        [object.metadata.name().to_owned()]
+    });
     store.add_index(by_name.clone()).unwrap();
     // So does one that fails for an object which only the replacement has.
     let no_late = Index::fallible("no-late", |object: &Metadata| {
-        let late = object.metadata.name == "o140";
+        let late = object.metadata.name() == "o140";
         if late {
             Err("late")
         } else {
-            Ok([object.metadata.name.clone()])
+            Ok([object.metadata.name().to_owned()])
         }
     });
     store.add_index(no_late.clone()).unwrap();
@@ -253,6 +260,20 @@ fn client_go_b7_an_abandoned_replacement_leaves_nothing_behind() {
 }
 
 #[test]
+fn packed_metadata_and_the_store_share_one_key() {
+    let (mut writer, store) = Writer::with_seed(1);
+    // A later state brings a key of its own, and the one before it goes.
+    for version in 1..=3 {
+        writer.put(labelled("a", version, "x")).unwrap();
+        writer.publish();
+        let snapshot = store.snapshot();
+        let (key, object) = snapshot.iter().next().unwrap();
+        let held = object.metadata.held_key().unwrap();
+        assert_eq!(key.as_str().as_ptr(), held.as_str().as_ptr());
+    }
+}
+
+#[test]
 fn an_object_that_is_the_same_by_name_only_does_not_keep_the_old_state() {
     let (mut writer, store) = Writer::with_seed(1);
     writer.put(Arc::new(object("a", "first", 7))).unwrap();
@@ -261,12 +282,12 @@ fn an_object_that_is_the_same_by_name_only_does_not_keep_the_old_state() {
     // Another history may give the same version to another object.
     writer.put(Arc::new(object("a", "second", 7))).unwrap();
     writer.end_replace(7.into(), true);
-    let uid = store.get(&key("a")).unwrap().metadata.uid.clone();
-    assert_eq!(uid, Some(Uid::from("second")));
+    let there = store.get(&key("a")).unwrap();
+    assert_eq!(there.metadata.uid(), Some("second"));
 }
 
 #[test]
-fn client_go_b14_readers_see_whole_batches_while_the_writer_goes_on() {
+fn client_go_s2_b14_readers_see_whole_batches_while_the_writer_goes_on() {
     let (mut writer, store) = Writer::<Metadata>::with_seed(1);
     store.add_index(Index::namespace()).unwrap();
     let done = AtomicBool::new(false);
@@ -282,7 +303,7 @@ fn client_go_b14_readers_see_whole_batches_while_the_writer_goes_on() {
                     // Each batch writes every object once more.
                     let states = snapshot
                         .iter()
-                        .map(|(_, object)| object.metadata.resource_version.clone());
+                        .map(|(_, object)| object.metadata.resource_version());
                     let states: BTreeSet<_> = states.map(|v| v.unwrap().as_number()).collect();
                     assert!(states.len() <= 1, "{states:?}");
                     assert_eq!(
@@ -342,4 +363,129 @@ async fn client_go_b31_waiting_for_what_cannot_come_is_given_up() {
     tokio::task::yield_now().await;
     drop(writer);
     assert_eq!(waiting.await.unwrap(), Err(WaitError::Closed));
+}
+
+#[test]
+fn client_go_s7_lists_by_selector_and_namespace() {
+    let (mut writer, store) = Writer::with_seed(1);
+    for (namespace, name, app) in [("n1", "a", "web"), ("n1", "b", "db"), ("n2", "a", "web")] {
+        let labels = [("app".to_owned(), app.to_owned())].into();
+        let meta = Meta {
+            namespace: Some(namespace.into()),
+            labels,
+            ..meta(name, name, 1)
+        };
+        writer.put(Arc::new(Metadata::from(meta))).unwrap();
+    }
+    writer.publish();
+    let select = |text: &str| store.select(&text.parse().unwrap()).len();
+    assert_eq!(
+        (
+            select("app=web"),
+            select("app!=web"),
+            select("app in (web,db)")
+        ),
+        (2, 1, 3)
+    );
+    assert_eq!((select(""), select("app,!app")), (3, 0));
+    // With the index or without, the same.
+    let before = store.snapshot();
+    assert!(!before.contents().has_index(&Index::namespace()));
+    for _ in 0..2 {
+        assert_eq!(before.in_namespace("n1").len(), 2);
+        assert_eq!(
+            (
+                store.in_namespace("n1").len(),
+                store.in_namespace("n2").len()
+            ),
+            (2, 1)
+        );
+        assert!(store.in_namespace("n3").is_empty());
+    }
+    assert!(store.snapshot().contents().has_index(&Index::namespace()));
+    assert!(store.get(&ObjectKey::namespaced("n2", "b")).is_none());
+}
+
+#[test]
+fn client_go_s8_ts46_of_a_batch_the_good_writes_count_and_the_bad_are_named() {
+    let (mut writer, store) = Writer::with_seed(1);
+    let picky = Index::fallible("picky", |object: &Metadata| {
+        match object.metadata.label("app") {
+            Some("bad") => Err("bad app"),
+            app => Ok(app.map(str::to_owned)),
+        }
+    });
+    store.add_index(picky).unwrap();
+    let before = store.publications();
+    let outcomes: Vec<_> = [("a", "x"), ("b", "bad"), ("c", "y"), ("d", "bad")]
+        .into_iter()
+        .map(|(name, app)| {
+            writer
+                .put(labelled(name, 1, app))
+                .map_err(|refused| refused.to_string())
+        })
+        .collect();
+    assert!(
+        store.is_empty(),
+        "nothing is shown before the whole batch is"
+    );
+    writer.publish();
+    assert_eq!(store.publications() - before, 1);
+    assert_eq!(names(&store.list()), ["a", "c"].into());
+    assert!(outcomes[0].is_ok() && outcomes[2].is_ok());
+    let error = outcomes[1].as_ref().unwrap_err();
+    assert!(
+        error.contains("ns/b") && error.contains("bad app"),
+        "{error}"
+    );
+    assert!(outcomes[3].as_ref().unwrap_err().contains("ns/d"));
+}
+
+/// After any history of writes and replacements an index answers as a look at every object does.
+#[test]
+fn kube_rs_26_an_index_by_owner_equals_brute_force_after_every_change() {
+    let (mut writer, store) = Writer::<Metadata>::with_seed(1);
+    store.add_index(Index::owner_uid()).unwrap();
+    let mut rng = evenkeel_pace::Rng::seeded(11);
+    let owned = |n: u64, version: u64, owner: u64| {
+        let owner = OwnerReference {
+            api_version: "v1".into(),
+            kind: "Owner".into(),
+            name: "o".into(),
+            uid: Uid::from(format!("owner-{owner}").as_str()),
+            controller: None,
+            block_owner_deletion: None,
+        };
+        Arc::new(Metadata::from(Meta {
+            owner_references: vec![owner],
+            ..meta(&format!("o{n}"), "u", version)
+        }))
+    };
+    for version in 1..400 {
+        match rng.below(10) {
+            0 => {
+                writer.begin_replace();
+                for n in 0..30 {
+                    if rng.chance(0.7) {
+                        writer.put(owned(n, version, rng.below(6))).unwrap();
+                    }
+                }
+                writer.end_replace(version.into(), false);
+            }
+            1..4 => drop(writer.remove(&key(&format!("o{}", rng.below(30))))),
+            _ => drop(
+                writer
+                    .put(owned(rng.below(30), version, rng.below(6)))
+                    .unwrap(),
+            ),
+        }
+        writer.publish();
+        let snapshot = store.snapshot();
+        for owner in (0..6).map(|owner| format!("owner-{owner}")) {
+            let has = |object: &Metadata| object.metadata.owners().any(|o| o.uid == owner);
+            let brute = snapshot.iter().filter(|(_, object)| has(object)).count();
+            assert_eq!(snapshot.count_by_index(&Index::owner_uid(), &owner), brute);
+            assert_eq!(snapshot.by_index(&Index::owner_uid(), &owner).len(), brute);
+        }
+    }
 }

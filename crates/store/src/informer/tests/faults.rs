@@ -13,7 +13,7 @@ fn forbidden() -> Answer {
 }
 
 /// The queries of the requests, with the time-outs taken out.
-fn queries(server: &FakeServer) -> Vec<String> {
+pub(super) fn queries(server: &FakeServer) -> Vec<String> {
     let without_timeout = |query: String| {
         let parts = query
             .split('&')
@@ -24,7 +24,7 @@ fn queries(server: &FakeServer) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_r7_r15_the_wire_of_a_list_and_its_watch() {
+async fn client_go_r7_r15_ts1_the_wire_of_a_list_and_its_watch() {
     let server = FakeServer::new();
     server.put("a", 1);
     let informers = listing(&server);
@@ -42,7 +42,7 @@ async fn client_go_r7_r15_the_wire_of_a_list_and_its_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_wl2_the_wire_of_a_watch_list() {
+async fn client_go_wl2_ts2_the_wire_of_a_watch_list() {
     let server = FakeServer::new();
     server.put("a", 1);
     let (_informers, informer) = running(&server).await;
@@ -60,7 +60,7 @@ async fn client_go_wl2_the_wire_of_a_watch_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_t1_kube_rs_d13_what_vanished_in_a_gap_is_told_as_deleted() {
+async fn client_go_t1_kube_rs_d13_16_what_vanished_in_a_gap_is_told_as_deleted() {
     let server = FakeServer::new();
     server.put("a", 1);
     server.put("b", 1);
@@ -115,7 +115,7 @@ async fn kube_rs_d2_a_server_without_watch_lists_is_listed_and_that_is_remembere
 }
 
 #[tokio::test(start_paused = true)]
-async fn incident_13_b1_a_swallowed_marker_falls_back_to_a_list_within_ten_seconds() {
+async fn incident_13_client_go_b1_a_swallowed_marker_falls_back_to_a_list_within_ten_seconds() {
     let server = FakeServer::new();
     server.without_markers();
     for name in ["a", "b", "c"] {
@@ -172,7 +172,7 @@ async fn kube_rs_d3_incident_8_pages_whose_token_expires_end_in_one_whole_list()
 }
 
 #[tokio::test(start_paused = true)]
-async fn incident_8_all_pages_are_in_before_synced() {
+async fn incident_8_kube_rs_13_all_pages_are_in_before_synced() {
     let server = FakeServer::new();
     server.with_pages();
     for n in 0..1200 {
@@ -193,7 +193,7 @@ async fn incident_8_all_pages_are_in_before_synced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kube_rs_d4_b18_one_undecodable_object_in_a_list_holds_up_nobody() {
+async fn kube_rs_d4_client_go_b18_one_undecodable_object_in_a_list_holds_up_nobody() {
     for make in [informers, listing] {
         let server = FakeServer::new();
         server.put("a", 1);
@@ -335,17 +335,18 @@ async fn incident_16_one_kind_without_permission_does_not_keep_another_from_sync
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_b11_kube_rs_d11_everything_that_waits_is_given_up_at_once() {
+async fn client_go_b11_r12_kube_rs_d11_everything_that_waits_is_given_up_at_once() {
     let hang = Answer::Hang;
     let busy = Answer::Status(Status {
         code: 429,
         reason: evenkeel_meta::Reason::TooManyRequests,
         ..Status::internal("busy")
     });
-    for answer in [hang, busy] {
+    let ways = [informers as fn(&FakeServer) -> Informers, listing];
+    for (answer, make) in [(&hang, ways[0]), (&hang, ways[1]), (&busy, ways[0])] {
         let server = FakeServer::new();
-        server.answer_next_as(10, any, &answer);
-        let informers = informers(&server);
+        server.answer_next_as(10, any, answer);
+        let informers = make(&server);
         let informer = things(&informers);
         informers.start();
         pass(Duration::from_secs(2)).await;
@@ -435,7 +436,7 @@ async fn client_go_b5_too_large_version_costs_one_refused_request() {
 
 /// Incident kubernetes#115658: a deletion is never lost between the stream and the store.
 #[tokio::test(start_paused = true)]
-async fn incident_1_b3_an_object_that_came_and_went_around_a_relist_is_told_once_each() {
+async fn incident_1_client_go_b3_an_object_that_came_and_went_around_a_relist_is_told_once_each() {
     let server = FakeServer::new();
     let (_informers, informer) = running(&server).await;
     let inline = Log::default();
@@ -458,7 +459,7 @@ async fn incident_1_b3_an_object_that_came_and_went_around_a_relist_is_told_once
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_r22_bookmarks_keep_the_store_fresh() {
+async fn client_go_r22_kube_rs_17_bookmarks_keep_the_store_fresh() {
     let server = FakeServer::new();
     server.put("a", 1);
     let (_informers, informer) = running(&server).await;

@@ -1,7 +1,8 @@
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn client_go_i6_a_late_handler_is_told_of_what_is_there_then_of_changes_without_a_gap() {
+async fn client_go_i6_ts52_kube_rs_4_a_late_handler_is_told_of_what_is_there_then_of_changes_without_a_gap()
+ {
     let server = FakeServer::new();
     server.put("a", 1);
     let (_informers, informer) = running(&server).await;
@@ -230,7 +231,7 @@ async fn client_go_b4_a_recreation_while_the_consumer_stalls_is_a_deletion_and_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn client_go_q4_a_relist_tells_of_deletions_first_and_the_store_shows_the_new_world() {
+async fn client_go_q4_ts42_a_relist_tells_of_deletions_first_and_the_store_shows_the_new_world() {
     let server = FakeServer::new();
     for name in ["a", "b", "c"] {
         server.put(name, 1);

@@ -6,7 +6,7 @@ use crate::status::SyncPhase;
 use crate::store::WaitError;
 
 #[tokio::test(start_paused = true)]
-async fn client_go_i17_one_informer_a_collection_and_start_is_idempotent() {
+async fn client_go_i17_kube_rs_3_one_informer_a_collection_and_start_is_idempotent() {
     let server = FakeServer::new();
     let (informers, informer) = running(&server).await;
     let again = things(&informers);
@@ -134,7 +134,7 @@ async fn indexes_can_be_added_at_any_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn metrics_have_the_names_that_dashboards_know() {
+async fn client_go_m5_metrics_have_the_names_that_dashboards_know() {
     use evenkeel_observe::{MemorySink, Metrics};
     let sink = MemorySink::new();
     let server = FakeServer::new();
@@ -170,10 +170,16 @@ async fn metrics_have_the_names_that_dashboards_know() {
         )
     };
     assert_eq!(passes("start"), Some(1.0));
-    assert!(
-        sink.histogram_snapshot("informer_processing_latency_seconds", &labels)
-            .is_some()
-    );
+    let latency = sink.histogram_snapshot("informer_processing_latency_seconds", &labels);
+    assert!(latency.unwrap().count > 0);
+    let kind = &crate::metrics::PROCESSING_LATENCY.kind;
+    let evenkeel_observe::MetricKind::Histogram { buckets } = kind else {
+        panic!("{kind:?}")
+    };
+    let bounds = [
+        0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+    ];
+    assert_eq!(*buckets, bounds);
     while subscription.try_next().is_some() {}
     assert_eq!(value("informer_queued_items"), Some(0.0));
 }

@@ -11,10 +11,10 @@ use crate::subscription::Subscription;
 /// What a handler makes of what it is told. It refuses events that do not follow from the ones
 /// before: an addition of what is there, an update of another state, another UID.
 #[derive(Clone, Default)]
-struct View(Arc<Mutex<BTreeMap<String, Arc<Thing>>>>);
+pub(super) struct View(Arc<Mutex<BTreeMap<String, Arc<Thing>>>>);
 
 impl View {
-    fn apply(&self, key: &ObjectKey, event: &Event<Thing>) {
+    pub(super) fn apply(&self, key: &ObjectKey, event: &Event<Thing>) {
         let mut view = self.0.lock();
         let name = key.name().to_owned();
         match event {
@@ -41,14 +41,14 @@ impl View {
         }
     }
 
-    fn contents(&self) -> BTreeMap<String, u64> {
+    pub(super) fn contents(&self) -> BTreeMap<String, u64> {
         let view = self.0.lock();
         view.iter()
             .map(|(name, thing)| (name.clone(), u64::from(thing.size)))
             .collect()
     }
 
-    fn take_some(&self, subscription: &mut Subscription<Thing>, most: usize) {
+    pub(super) fn take_some(&self, subscription: &mut Subscription<Thing>, most: usize) {
         for _ in 0..most {
             let Some((key, event)) = subscription.try_next() else {
                 break;

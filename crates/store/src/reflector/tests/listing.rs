@@ -94,7 +94,7 @@ fn client_go_r10_remembers_pages_of_the_retry_too() {
 }
 
 #[test]
-fn client_go_r10_a_page_size_that_was_set_always_counts() {
+fn client_go_r10_ts13_a_page_size_that_was_set_always_counts() {
     let (mut harness, asked) = Harness::started(ReflectorOptions {
         watch_list: false,
         page_size: Some(4),

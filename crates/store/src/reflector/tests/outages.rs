@@ -98,11 +98,149 @@ fn client_go_r4_one_backoff_for_lists_watches_and_streams() {
 }
 
 #[test]
-fn a_server_that_says_how_long_to_wait_is_obeyed() {
+fn kube_rs_20_a_server_that_says_how_long_to_wait_is_obeyed() {
     let (mut harness, _) = Harness::listing();
     harness.feed(Input::ListFailed(throttled(20)));
     let (waited, _) = harness.wait();
-    assert!((waited - 20.0).abs() < 1e-6, "{waited}");
+    assert!((20.0..=25.0).contains(&waited), "{waited}");
+}
+
+/// A hundred clients that are told to wait for as long do not come back at once.
+#[test]
+fn incident_14_waits_that_the_server_asked_for_are_kept_and_spread() {
+    let mut waits: Vec<f64> = (0..100)
+        .map(|seed| {
+            let mut harness = Harness {
+                machine: Reflector::new(ReflectorOptions::default(), Rng::seeded(seed)),
+                ..Harness::new(ReflectorOptions::default())
+            };
+            harness.feed(Input::Start);
+            harness.feed(Input::WatchFailed(throttled(10)));
+            harness.wait().0
+        })
+        .collect();
+    waits.sort_by(f64::total_cmp);
+    assert!(waits[0] >= 10.0 && waits[99] <= 12.5, "{waits:?}");
+    let most_at_once = waits.windows(20).all(|some| some[19] - some[0] > 0.1);
+    assert!(most_at_once && waits[99] - waits[0] > 2.0, "{waits:?}");
+}
+
+/// TS14 and TS16: neither costs a list, whether at the opening or in the stream.
+#[test]
+fn client_go_ts14_ts16_r16_refused_and_busy_watches_wait_longer_each_time_and_list_nothing() {
+    for failure in [refused(), throttled(0)] {
+        let mut harness = Harness::following();
+        harness.pass_time(30.0);
+        let (mut waits, mut last) = (Vec::new(), harness.feed(Input::ErrorEvent(throttled(0))));
+        assert_eq!(last, ["hang up"]);
+        for _ in 0..40 {
+            let (waited, asked) = harness.wait();
+            waits.push(waited);
+            assert_eq!(asked, ["WATCH rv=10"]);
+            last = harness.feed(Input::WatchFailed(failure.clone()));
+            assert!(last.is_empty(), "{last:?}");
+        }
+        assert!(waits[1] > waits[0] && waits[2] > waits[1], "{waits:?}");
+        // At the cap from the seventh on.
+        assert!(
+            waits[7..].iter().all(|w| (30.0..60.0).contains(w)),
+            "{waits:?}"
+        );
+    }
+}
+
+#[test]
+fn client_go_ts15_a_backoff_of_ones_own_is_kept_to() {
+    let (from, to) = (Duration::from_millis(10), Duration::from_millis(100));
+    let mut harness = Harness::started(ReflectorOptions {
+        watch_list: false,
+        backoff: evenkeel_pace::Backoff::new(from, to),
+        ..ReflectorOptions::default()
+    })
+    .0;
+    harness.feed(page_end("10"));
+    let mut waited = 0.0;
+    for _ in 0..5 {
+        harness.feed(Input::WatchFailed(refused()));
+        waited += harness.wait().0;
+    }
+    // 10, 20, 40, 80, 100 ms.
+    assert!((waited - 0.250).abs() < 1e-6, "{waited}");
+}
+
+#[test]
+fn client_go_r1_the_first_pass_is_at_once_and_every_later_one_waits() {
+    let (mut harness, asked) = Harness::listing();
+    assert_eq!(asked, ["begin", "LIST rv=0 limit=500"]);
+    // After a pass that failed, and after passes that ended well.
+    let ends: [fn() -> Given; 3] = [
+        || Input::WatchFailed(internal()),
+        || Input::ErrorEvent(expired()),
+        || Input::Closed,
+    ];
+    harness.feed(page_end("10"));
+    for end in ends {
+        assert!(harness.feed(end()).iter().all(|action| action == "hang up"));
+        let (waited, asked) = harness.wait();
+        assert!(waited >= 0.8, "{waited}");
+        assert_eq!(asked, ["begin", "LIST rv=10"]);
+        harness.feed(page_end("10"));
+    }
+}
+
+/// An error in a stream is no failure to get one: it is followed up, and nobody is alarmed.
+#[test]
+fn client_go_r5_only_what_keeps_a_watch_from_running_is_reported_as_failing() {
+    let failing = |harness: &mut Harness| {
+        let reports = harness.take_reports();
+        reports
+            .iter()
+            .filter(|report| report.contains(" failed: "))
+            .count()
+            - reports
+                .iter()
+                .filter(|report| report.starts_with("stream failed"))
+                .count()
+    };
+    for in_stream in [expired(), internal(), throttled(0)] {
+        let mut harness = Harness::following();
+        harness.feed(Input::ErrorEvent(in_stream));
+        assert_eq!(failing(&mut harness), 0);
+    }
+    let mut harness = Harness::following();
+    harness.feed(Input::WatchFailed(forbidden()));
+    assert_eq!(failing(&mut harness), 1);
+    harness.wait();
+    harness.feed(Input::ListFailed(internal()));
+    assert_eq!(failing(&mut harness), 1);
+}
+
+#[test]
+fn client_go_ts12_too_large_a_version_in_each_spelling_is_asked_for_anew_without_it() {
+    let cause = Status::too_large_resource_version(20, 10, 1);
+    let mut old = cause.clone();
+    old.details
+        .as_mut()
+        .unwrap()
+        .causes
+        .iter_mut()
+        .for_each(|cause| {
+            cause.reason = String::new();
+            cause.message = "Too large resource version".into();
+        });
+    let mut oldest = cause.clone();
+    oldest.details.as_mut().unwrap().causes.clear();
+    oldest.message = "Too large resource version: 20, current: 10".into();
+    for status in [cause, old, oldest] {
+        let mut harness = Harness::following();
+        harness.feed(Input::WatchFailed(internal()));
+        assert_eq!(harness.wait().1, ["begin", "LIST rv=10"]);
+        let failure = Failure::from(status);
+        assert_eq!(
+            harness.feed(Input::ListFailed(failure)),
+            ["begin", "LIST limit=500"]
+        );
+    }
 }
 
 /// A server restart: every client was cut off, and finds it away for a while.

@@ -21,7 +21,7 @@ fn client_go_r15_the_server_ends_watches_after_five_to_ten_minutes() {
 }
 
 #[test]
-fn client_go_r15_the_least_watch_timeout_has_a_floor() {
+fn client_go_r15_ts23_the_least_watch_timeout_has_a_floor() {
     for (least, range) in [(1, 300..=600), (1800, 1800..=3600)] {
         let options = ReflectorOptions {
             watch_list: false,
