@@ -12,7 +12,7 @@ use tokio::time::{Duration, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::driver::{Monitors, Shared, work};
-use crate::graph::Size;
+use crate::graph::{Exported, Size};
 
 /// The component that events name as their source.
 const COMPONENT: &str = "garbage-collector-controller";
@@ -183,7 +183,13 @@ impl Inspector {
     /// The graph in DOT, for Graphviz; with `uids` only what is connected to one of them (G49).
     #[must_use]
     pub fn to_dot(&self, uids: &[&str]) -> String {
-        self.shared.graph.lock().to_dot(uids)
+        self.export(uids).to_dot()
+    }
+
+    /// The same as data, to be drawn or sent as JSON.
+    #[must_use]
+    pub fn export(&self, uids: &[&str]) -> Exported {
+        self.shared.graph.lock().export(uids)
     }
 
     /// Whether the object of this UID has been observed.
@@ -203,6 +209,14 @@ impl Inspector {
     #[must_use]
     pub fn unsynced(&self) -> Vec<SyncState> {
         self.monitors.unsynced()
+    }
+
+    /// The watched resources that cannot be followed at this moment, and why: those that have not
+    /// synced, and those whose informer fails now although it has synced before. What is known
+    /// of the latter is true as of then; nothing is deleted for it.
+    #[must_use]
+    pub fn failing(&self) -> Vec<SyncState> {
+        self.monitors.failing()
     }
 
     /// How much work waits: objects to delete or change and owners to look up, and owners whose

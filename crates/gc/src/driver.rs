@@ -6,6 +6,7 @@ mod monitors;
 mod report;
 mod requests;
 mod shared;
+mod sweep;
 mod worker;
 
 pub(crate) use monitors::Monitors;
