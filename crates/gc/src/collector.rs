@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{Monitors, Shared, work};
+use crate::driver::{Monitors, Shared, ignored_by_default, work};
 use crate::graph::{Exported, Size};
 
 /// The component that events name as their source.
@@ -109,17 +109,13 @@ impl GarbageCollector {
     /// It needs to get, list, watch, patch, update and delete whatever it is to collect, and to
     /// create and patch events.
     pub fn builder(client: Client) -> Builder {
-        let events = |group: &'static str| GroupResource {
-            group: group.into(),
-            resource: "events".into(),
-        };
         Builder {
             client,
             informers: None,
             recorder: None,
             metrics: Metrics::none(),
             concurrency: 20,
-            ignored: [events(""), events("events.k8s.io")].into_iter().collect(),
+            ignored: ignored_by_default(),
         }
     }
 

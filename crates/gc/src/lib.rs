@@ -99,6 +99,7 @@ mod error;
 mod graph;
 mod metrics;
 mod patch;
+mod snapshot;
 
 pub use collector::{Builder, GarbageCollector, Inspector};
 pub use decide::{AfterConflict, Decision, Deletion, FinalizerRemoval, Release, Target};
@@ -107,3 +108,4 @@ pub use graph::{
     Work,
 };
 pub use patch::{OwnersChange, OwnersPatch};
+pub use snapshot::{Gap, Snapshot};

@@ -91,27 +91,6 @@ impl Graph {
         }
     }
 
-    /// The UIDs of the observed objects that have this identity: one, or none.
-    #[must_use]
-    pub fn find_object(
-        &self,
-        api_version: &str,
-        kind: &str,
-        namespace: Option<&str>,
-        name: &str,
-    ) -> Option<Uid> {
-        let is_it = |&index: &u32| {
-            let node = &self.nodes[index];
-            node.is_observed()
-                && *node.name == *name
-                && self.namespace(node.namespace) == namespace
-                && *self.kinds[node.kind].kind == *kind
-                && *self.kinds[node.kind].api_version == *api_version
-        };
-        let found = self.nodes.indices().find(is_it)?;
-        Some(self.nodes[found].uid.to_uid())
-    }
-
     fn exported_node(&self, uid: &Uid, index: u32) -> ExportedNode {
         let node = &self.nodes[index];
         // What was never observed is shown as its first reference describes it.

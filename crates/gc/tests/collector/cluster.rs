@@ -38,7 +38,7 @@ pub(crate) const ROLES: ApiResource = ApiResource::new_static(
 );
 pub(crate) const EVENTS: ApiResource =
     ApiResource::new_static("", "v1", "Event", "events", Scope::Namespaced);
-const NAMESPACES: ApiResource =
+pub(crate) const NAMESPACES: ApiResource =
     ApiResource::new_static("", "v1", "Namespace", "namespaces", Scope::Cluster);
 
 pub(crate) struct Cluster {

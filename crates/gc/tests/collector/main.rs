@@ -13,4 +13,5 @@ mod identities;
 mod lifecycle;
 mod orphan;
 mod requests;
+mod soak;
 mod watching;
