@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
 mod election;
+mod gc;
 mod queue;
 mod table;
 
@@ -43,6 +44,8 @@ enum What {
     },
     /// How long a Lease takes to change hands, beside client-go's election.
     Election(election::Options),
+    /// What it costs to collect garbage, beside the Go controller manager.
+    Gc(gc::Options),
 }
 
 /// Builds what is measured in the release profile, then measures.
@@ -58,6 +61,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         } => spine(&workspace, *rounds, *embedded_only),
         What::Queue { rounds, ours, only } => queue::run(&workspace, *rounds, *ours, only),
         What::Election(options) => election::run(&workspace, options),
+        What::Gc(options) => gc::run(&workspace, options),
     }
 }
 
@@ -69,16 +73,7 @@ fn spine(workspace: &Workspace, rounds: u32, embedded_only: bool) -> anyhow::Res
             Program::KubeControllerManager,
         ])?;
     }
-    // One command for both, so that they share one build of the dependencies.
-    shell::run(shell::cargo(&workspace.root).args([
-        "build",
-        "--release",
-        "--package",
-        "evenkeel-cli",
-        "--package",
-        "evenkeel-e2e",
-        "--bins",
-    ]))?;
+    build_for_e2e(workspace)?;
     let folder = workspace.target.join("release");
     let mut measure = std::process::Command::new(folder.join("bench-spine"));
     measure
@@ -89,4 +84,18 @@ fn spine(workspace: &Workspace, rounds: u32, embedded_only: bool) -> anyhow::Res
         measure.arg("--embedded-only");
     }
     shell::run(&mut measure)
+}
+
+/// The programs that are measured and those that measure: one command for all, so that they share
+/// one build of the dependencies.
+fn build_for_e2e(workspace: &Workspace) -> anyhow::Result<()> {
+    shell::run(shell::cargo(&workspace.root).args([
+        "build",
+        "--release",
+        "--package",
+        "evenkeel-cli",
+        "--package",
+        "evenkeel-e2e",
+        "--bins",
+    ]))
 }

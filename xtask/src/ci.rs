@@ -184,16 +184,21 @@ fn real_server(_: &Workspace) -> anyhow::Result<Verdict> {
     }
 }
 
-/// How many schedules the election's simulation runs: more here than in a plain `cargo test`.
-const ELECTION_SCHEDULES: &str = "EVENKEEL_ELECTION_SCHEDULES";
+/// How many random runs the simulations make: more here than in a plain `cargo test`.
+const RUNS: [(&str, &str); 2] = [
+    ("EVENKEEL_ELECTION_SCHEDULES", "100000"),
+    ("EVENKEEL_GC_HISTORIES", "100000"),
+];
 
 fn test(workspace: &Workspace) -> anyhow::Result<Verdict> {
     let log = test_log(workspace);
     fs::create_dir_all(log.parent().unwrap_or(&log)).context("create the log's folder")?;
     let mut tests = shell::cargo(&workspace.root);
     tests.args(["test", "--workspace", "--no-fail-fast"]);
-    if std::env::var_os(ELECTION_SCHEDULES).is_none() {
-        tests.env(ELECTION_SCHEDULES, "100000");
+    for (variable, runs) in RUNS {
+        if std::env::var_os(variable).is_none() {
+            tests.env(variable, runs);
+        }
     }
     shell::run_with_log(&mut tests, &log)?;
     Ok(Verdict::Passed)

@@ -31,7 +31,7 @@ const CARGO_MUTANTS: Tool = Tool {
     version: "27.1.0",
 };
 
-const CORES: [Core; 2] = [
+const CORES: [Core; 3] = [
     Core {
         name: "queue",
         package: "evenkeel-workqueue",
@@ -54,12 +54,23 @@ const CORES: [Core; 2] = [
         build: &[],
         tests: &["machine::", "fence::", "timing::"],
     },
+    Core {
+        name: "graph",
+        package: "evenkeel-gc",
+        files: &[
+            "crates/gc/src/graph.rs",
+            "crates/gc/src/graph/*.rs",
+            "crates/gc/src/decide.rs",
+            "crates/gc/src/patch.rs",
+        ],
+        build: &[],
+    },
 ];
 
 /// Which state machines.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only these: queue, election. Without any, all.
+    /// Only these: queue, election, graph. Without any, all.
     cores: Vec<String>,
     /// Only files whose paths match this glob.
     #[arg(long)]
@@ -122,7 +133,8 @@ fn mutate(
         )
         .env("CARGO_PROFILE_DEV_DEBUG", "none")
         // Enough to notice, and there are hundreds of mutants.
-        .env("PROPTEST_CASES", "64");
+        .env("PROPTEST_CASES", "64")
+        .env("EVENKEEL_GC_HISTORIES", "500");
     match &options.file {
         Some(file) => {
             command.args(["--file", file]);

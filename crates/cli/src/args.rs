@@ -3,6 +3,7 @@
 mod controller_manager;
 #[cfg(unix)]
 mod elect;
+mod graph;
 mod up;
 
 use std::ffi::OsString;
@@ -15,6 +16,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 pub(crate) use controller_manager::{ControllerManagerArgs, ElectionArgs, ServingArgs, TimingArgs};
 #[cfg(unix)]
 pub(crate) use elect::{ElectArgs, TiedArgs};
+pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use up::UpArgs;
 
 use crate::{duration, log};
@@ -46,6 +48,11 @@ pub(crate) enum Command {
     ControllerManager(ControllerManagerArgs),
     /// Runs simulated nodes against a cluster: pods get bound, started and stopped, nothing is executed.
     Nodes(NodesArgs),
+    /// Shows who owns whom in a cluster: as a tree, for Graphviz, as a picture.
+    ///
+    /// What references name and the server does not have is marked as missing: the garbage
+    /// collector deletes what has no other owner. Nothing is changed.
+    Graph(GraphArgs),
     /// Runs a command only while this process leads.
     ///
     /// Losing the lead, the command gets SIGTERM, and SIGKILL before another may begin; a lead
@@ -59,10 +66,11 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// How much is logged without `-v`: `up` has a view of its own on standard output.
+    /// How much is logged without `-v`: `up` has a view of its own on standard output, and `graph`
+    /// is about its result.
     pub(crate) fn default_verbosity(&self) -> u8 {
         match self {
-            Self::Up(_) => log::WARN,
+            Self::Up(_) | Self::Graph(_) => log::WARN,
             _ => log::INFO,
         }
     }

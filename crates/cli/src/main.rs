@@ -9,6 +9,7 @@ mod duration;
 #[cfg(unix)]
 mod elect;
 mod error;
+mod graph;
 mod kubeconfig;
 mod log;
 mod nodes;
@@ -99,6 +100,7 @@ async fn dispatch(
         Command::Apiserver(args) => Box::pin(apiserver::run(&args, &output, stop)).await,
         Command::ControllerManager(args) => Box::pin(controller_manager::run(args, stop)).await,
         Command::Nodes(args) => Box::pin(nodes::run(&args, stop)).await,
+        Command::Graph(args) => Box::pin(graph::run(&args, &output, stop)).await,
         #[cfg(unix)]
         Command::Elect(args) => Box::pin(elect::run(&args, stop)).await,
         #[cfg(unix)]

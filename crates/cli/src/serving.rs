@@ -1,4 +1,4 @@
-//! The endpoints for health checks and metrics.
+//! The endpoints for health checks, metrics and pages for debugging.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -33,10 +33,11 @@ async fn bind_one(
     manager: &mut Manager,
 ) -> Result<(), Failure> {
     let (probes, registry) = (manager.probes().clone(), manager.registry().clone());
+    let pages = manager.debug_pages().clone();
     let endpoint = Endpoint::bind(address, identity, probes, registry)
         .await
         .map_err(|error| Failure::failed(format!("{flag}: {error}")))?;
-    manager.serve(endpoint);
+    manager.serve(endpoint.with_debug_pages(pages));
     Ok(())
 }
 

@@ -7,7 +7,9 @@ use evenkeel_events::Recorder;
 use evenkeel_gc::GarbageCollector;
 use evenkeel_store::AddIndexError;
 
-use crate::{Name, Selection, Setup, deployment, namespace, replicaset, serviceaccount};
+use crate::{
+    Name, Selection, Setup, deployment, graph_pages, namespace, replicaset, serviceaccount,
+};
 
 /// How long events may take to be written once everything else has stopped.
 const LAST_EVENTS: Duration = Duration::from_secs(2);
@@ -97,6 +99,8 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
                 // What other controllers mirror it watches through them. The other informers are
                 // its own and end with the term: a standby has no use for the metadata of everything.
                 let informers = setup.informers.clone();
+                let current = graph_pages::Current::default();
+                graph_pages::add(manager.debug_pages(), &current);
                 manager.run_leading(name.as_str(), move |term| {
                     let collector = GarbageCollector::builder(term.client)
                         .informers(informers.clone())
@@ -104,7 +108,9 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
                         .metrics(metrics.clone())
                         .concurrency(workers)
                         .build();
+                    let running = current.set(collector.inspector());
                     async move {
+                        let _running = running;
                         collector.run(term.stop).await;
                         Ok(())
                     }

@@ -72,6 +72,7 @@
 
 mod claim;
 pub mod deployment;
+mod graph_pages;
 mod install;
 pub mod namespace;
 mod pod;

@@ -76,6 +76,7 @@
 mod clock;
 mod context;
 mod controller;
+mod debug;
 mod ledger;
 mod manager;
 mod metrics;
@@ -88,6 +89,7 @@ mod writes;
 pub use clock::Clock;
 pub use context::Context;
 pub use controller::{Builder as ControllerBuilder, Controller, ControllerError, Named, Term};
+pub use debug::{DebugPage, DebugPages};
 pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, ManagerError};
 pub use metrics::Registry;
 pub use probe::{Answer, Probe, Probes};

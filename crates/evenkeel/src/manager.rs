@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 
 pub use builder::{Builder, Election, ManagerError};
 
-use crate::{Controller, Endpoint, Probe, Probes, Registry, Term};
+use crate::{Controller, DebugPages, Endpoint, Probe, Probes, Registry, Term};
 use group::{Work, Works};
 
 /// The parts of a controller process: client, informers, controllers, endpoints, election.
@@ -36,6 +36,7 @@ pub struct Manager {
     informers: Informers,
     probes: Probes,
     registry: Registry,
+    debug_pages: DebugPages,
     elector: Option<Elector>,
     endpoints: Vec<Endpoint>,
     always: Works,
@@ -87,6 +88,12 @@ impl Manager {
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    /// The pages for debugging: controllers add theirs, endpoints serve them.
+    #[must_use]
+    pub fn debug_pages(&self) -> &DebugPages {
+        &self.debug_pages
     }
 
     /// The election, if there is one: who leads, and whether it is this process.

@@ -1,4 +1,4 @@
-//! The small HTTP(S) server for probes and metrics.
+//! The small HTTP(S) server for probes, metrics and pages for debugging.
 
 mod tls;
 
@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use tls::{TlsError, TlsIdentity};
 
-use crate::{Probes, Registry};
+use crate::{DebugPages, Probes, Registry};
 
 /// How long a connection may take to send its request's head, and to make its handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -54,6 +54,9 @@ pub enum ServeError {
 struct Routes {
     probes: Probes,
     registry: Registry,
+    pages: DebugPages,
+    /// Whether the one who asks is on this machine.
+    is_local: bool,
 }
 
 impl Endpoint {
@@ -76,8 +79,20 @@ impl Endpoint {
         Ok(Self {
             listener,
             tls,
-            routes: Routes { probes, registry },
+            routes: Routes {
+                probes,
+                registry,
+                pages: DebugPages::default(),
+                is_local: false,
+            },
         })
+    }
+
+    /// Serves these pages too, to whoever connects from this machine.
+    #[must_use]
+    pub fn with_debug_pages(mut self, pages: DebugPages) -> Self {
+        self.routes.pages = pages;
+        self
     }
 
     /// The bound address, with the port that the system chose when 0 was asked for.
@@ -98,8 +113,9 @@ impl Endpoint {
             tokio::select! {
                 () = stop.cancelled() => break,
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => match accepted {
-                    Ok((stream, _)) => {
-                        let (tls, routes, stop) = (self.tls.clone(), self.routes.clone(), stop.clone());
+                    Ok((stream, peer)) => {
+                        let (tls, mut routes, stop) = (self.tls.clone(), self.routes.clone(), stop.clone());
+                        routes.is_local = peer.ip().to_canonical().is_loopback();
                         connections.spawn(connection(stream, tls, routes, stop));
                     }
                     // Usually "too many open files": a pause, or this loop takes a whole core.
@@ -141,7 +157,7 @@ where
     let routes = Arc::new(routes);
     let service = service_fn(move |request| {
         let routes = Arc::clone(&routes);
-        async move { Ok::<_, std::convert::Infallible>(routes.answer(&request)) }
+        async move { Ok::<_, std::convert::Infallible>(routes.answer(&request).await) }
     });
     let mut builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
     builder
@@ -163,13 +179,16 @@ where
 }
 
 impl Routes {
-    fn answer(&self, request: &http::Request<Incoming>) -> http::Response<Full<Bytes>> {
+    async fn answer(&self, request: &http::Request<Incoming>) -> http::Response<Full<Bytes>> {
         if !matches!(*request.method(), http::Method::GET | http::Method::HEAD) {
             return respond(405, "text/plain; charset=utf-8", "method not allowed\n");
         }
         let uri = request.uri();
         if uri.path() == "/metrics" {
             return respond(200, Registry::CONTENT_TYPE, self.registry.encode());
+        }
+        if uri.path().starts_with("/debug/") {
+            return self.debug(request).await;
         }
         let verbose = uri.query().is_some_and(|query| {
             query
@@ -181,9 +200,47 @@ impl Routes {
                 let code = if answer.passed { 200 } else { 500 };
                 respond(code, "text/plain; charset=utf-8", answer.body)
             }
-            None => respond(404, "text/plain; charset=utf-8", "404 page not found\n"),
+            None => not_found(),
         }
     }
+
+    async fn debug(&self, request: &http::Request<Incoming>) -> http::Response<Full<Bytes>> {
+        let uri = request.uri();
+        if !self.is_local || !names_a_machine(request) {
+            let why = "only for connections from this machine\n";
+            return respond(403, "text/plain; charset=utf-8", why);
+        }
+        let (pages, uri) = (self.pages.clone(), uri.clone());
+        let render = move || pages.render(uri.path(), uri.query().unwrap_or_default());
+        // It may take long, and probes must not wait for it.
+        match tokio::task::spawn_blocking(render).await {
+            Ok(Some(page)) => respond(200, page.content_type, page.body),
+            Ok(None) => not_found(),
+            Err(error) => {
+                tracing::warn!(%error, "A page for debugging failed");
+                respond(500, "text/plain; charset=utf-8", "failed\n")
+            }
+        }
+    }
+}
+
+/// Whether the request is for an address or for `localhost`: a web page in a browser of this
+/// machine asks for a name that it has made to lead here.
+fn names_a_machine(request: &http::Request<Incoming>) -> bool {
+    let in_uri = request.uri().authority().map(http::uri::Authority::as_str);
+    let in_header = || request.headers().get(http::header::HOST)?.to_str().ok();
+    let Some(authority) = in_uri.or_else(in_header) else {
+        return false;
+    };
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    host.is_some_and(|host| host == "localhost" || host.parse::<std::net::IpAddr>().is_ok())
+}
+
+fn not_found() -> http::Response<Full<Bytes>> {
+    respond(404, "text/plain; charset=utf-8", "404 page not found\n")
 }
 
 fn respond(code: u16, content_type: &str, body: impl Into<Bytes>) -> http::Response<Full<Bytes>> {

@@ -11,8 +11,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{Monitors, Shared, work};
-use crate::graph::Size;
+use crate::driver::{Monitors, Shared, ignored_by_default, work};
+use crate::graph::{Exported, Size};
 
 /// The component that events name as their source.
 const COMPONENT: &str = "garbage-collector-controller";
@@ -109,17 +109,13 @@ impl GarbageCollector {
     /// It needs to get, list, watch, patch, update and delete whatever it is to collect, and to
     /// create and patch events.
     pub fn builder(client: Client) -> Builder {
-        let events = |group: &'static str| GroupResource {
-            group: group.into(),
-            resource: "events".into(),
-        };
         Builder {
             client,
             informers: None,
             recorder: None,
             metrics: Metrics::none(),
             concurrency: 20,
-            ignored: [events(""), events("events.k8s.io")].into_iter().collect(),
+            ignored: ignored_by_default(),
         }
     }
 
@@ -183,7 +179,13 @@ impl Inspector {
     /// The graph in DOT, for Graphviz; with `uids` only what is connected to one of them (G49).
     #[must_use]
     pub fn to_dot(&self, uids: &[&str]) -> String {
-        self.shared.graph.lock().to_dot(uids)
+        self.export(uids).to_dot()
+    }
+
+    /// The same as data, to be drawn or sent as JSON.
+    #[must_use]
+    pub fn export(&self, uids: &[&str]) -> Exported {
+        self.shared.graph.lock().export(uids)
     }
 
     /// Whether the object of this UID has been observed.
@@ -203,6 +205,14 @@ impl Inspector {
     #[must_use]
     pub fn unsynced(&self) -> Vec<SyncState> {
         self.monitors.unsynced()
+    }
+
+    /// The watched resources that cannot be followed at this moment, and why: those that have not
+    /// synced, and those whose informer fails now although it has synced before. What is known
+    /// of the latter is true as of then; nothing is deleted for it.
+    #[must_use]
+    pub fn failing(&self) -> Vec<SyncState> {
+        self.monitors.failing()
     }
 
     /// How much work waits: objects to delete or change and owners to look up, and owners whose

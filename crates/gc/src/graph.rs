@@ -4,6 +4,7 @@ pub(crate) mod arena;
 mod decisions;
 mod dot;
 mod events;
+mod export;
 mod intern;
 mod judge;
 mod links;
@@ -26,6 +27,7 @@ use uid::CompactUid;
 use crate::decide::Target;
 
 pub(crate) use events::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
+pub use export::{Exported, ExportedEdge, ExportedNode};
 pub use node::Verdict;
 
 /// How many released owners are remembered after they are gone, for dependents that the
@@ -79,6 +81,14 @@ pub struct Graph {
 pub struct NodeId {
     index: u32,
     generation: u32,
+}
+
+impl NodeId {
+    /// Of an object that the graph does not hold.
+    pub(crate) const NOWHERE: Self = Self {
+        index: NONE,
+        generation: 0,
+    };
 }
 
 /// What references say about an owner, as a queue key.
@@ -257,6 +267,12 @@ impl Graph {
         let hash = self.hasher.hash_one(uid);
         let same = |&node: &u32| self.nodes[node].uid == *uid;
         self.by_uid.find(hash, same).copied()
+    }
+
+    /// The node of this UID, observed or not.
+    pub(crate) fn node_of(&self, uid: &str) -> Option<NodeId> {
+        let index = self.find(&CompactUid::parse(uid))?;
+        Some(self.node_id(index))
     }
 
     fn node_id(&self, index: u32) -> NodeId {

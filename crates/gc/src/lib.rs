@@ -67,9 +67,10 @@
 //!   looked up at all.
 //! - Foreground deletion waits for blocking dependents only, and deletes all. Circles of owners that wait for
 //!   each other, of any length, are found exactly and cut.
-//! - Orphan deletion is read from the server once more before it is carried out, and holds for dependents that
-//!   the informers show only afterwards. The memory of that is lost with the process: a dependent made within
-//!   milliseconds of the deletion, just before a crash, may still be collected.
+//! - Orphan deletion is read from the server once more before it is carried out, and the owner goes only when
+//!   the most recent lists of all kinds have shown that every dependent made before its deletion is released,
+//!   whatever the informers have seen and whoever was stopped in between. One made later, while the owner is on
+//!   its way out, is released too as long as this process remembers it.
 //! - A kind that cannot be listed holds up nothing but its own objects, after 30 seconds at the start.
 //! - Contradicting references (right UID and wrong kind, another namespace) are each judged by what they say;
 //!   the order of events does not matter. A cluster-scoped object with a namespaced owner is kept.
@@ -82,6 +83,7 @@
 //! # Cost
 //!
 //! One metadata-only LIST and WATCH a resource, or none if [`Informers`](evenkeel_store::Informers) are shared.
+//! An orphan deletion lists each kind once in the owner's namespace; those under way together share it.
 //! The graph takes 150 bytes or less an object, and 24 a reference.
 //!
 //! # How it differs from upstream
@@ -97,8 +99,13 @@ mod error;
 mod graph;
 mod metrics;
 mod patch;
+mod snapshot;
 
 pub use collector::{Builder, GarbageCollector, Inspector};
 pub use decide::{AfterConflict, Decision, Deletion, FinalizerRemoval, Release, Target};
-pub use graph::{ClaimId, Graph, KindId, Lookup, NodeId, Size, Verdict, Work};
+pub use graph::{
+    ClaimId, Exported, ExportedEdge, ExportedNode, Graph, KindId, Lookup, NodeId, Size, Verdict,
+    Work,
+};
 pub use patch::{OwnersChange, OwnersPatch};
+pub use snapshot::{Gap, Snapshot};

@@ -30,6 +30,30 @@ pub enum OwnersChange {
 }
 
 impl OwnersPatch {
+    /// Takes the references to `owner` away from an object, in whatever state it is: those that
+    /// say of it what it is. `None` if there is none.
+    pub(crate) fn release(
+        target: Target,
+        owners: Vec<OwnerReference>,
+        owner: &Target,
+    ) -> Option<Self> {
+        let names_it = |reference: &OwnerReference| {
+            reference.uid == owner.uid
+                && reference.kind == owner.kind
+                && reference.name == owner.name
+        };
+        let selected: Vec<usize> = (0..owners.len())
+            .filter(|&at| names_it(&owners[at]))
+            .collect();
+        (!selected.is_empty()).then_some(Self {
+            target,
+            owners,
+            selected,
+            change: OwnersChange::Remove,
+            only_this_state: false,
+        })
+    }
+
     /// The UIDs of the owners whose references change.
     pub fn selected(&self) -> impl Iterator<Item = &Uid> {
         self.selected.iter().map(|&at| &self.owners[at].uid)

@@ -321,6 +321,28 @@ impl Manager {
             .is_ok_and(|sum| sum >= 1.0)
     }
 
+    /// What its plain HTTP endpoint answers: the status, the media type and the body.
+    ///
+    /// # Errors
+    /// The manager does not answer at all.
+    pub async fn page(&self, path: &str) -> anyhow::Result<(u16, String, String)> {
+        let request = http::Request::get(path).body(Bytes::new())?;
+        let (status, headers, body) = match self.metrics.raw(request).await {
+            Ok(response) => {
+                let (head, body) = response.into_parts();
+                (head.status.as_u16(), head.headers, body)
+            }
+            Err(error) => match error.status() {
+                Some(status) => return Ok((status.code, String::new(), String::new())),
+                None => return Err(error.into()),
+            },
+        };
+        let media_type = headers.get(http::header::CONTENT_TYPE);
+        let media_type = media_type.and_then(|value| value.to_str().ok());
+        let body = String::from_utf8_lossy(&body).into_owned();
+        Ok((status, media_type.unwrap_or_default().to_owned(), body))
+    }
+
     /// The sum of a metric's series that carry all of `labels`.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! deadlines.
 
 pub mod audit;
+pub mod bench;
 pub mod contest;
 pub mod election;
 pub mod env;

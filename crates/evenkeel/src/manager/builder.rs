@@ -8,7 +8,7 @@ use evenkeel_store::Informers;
 
 use super::group::Works;
 use super::{BoxError, Manager};
-use crate::{Probe, Probes, Registry};
+use crate::{DebugPages, Probe, Probes, Registry};
 
 /// How much longer than the lease a leader may go without a renewal before the liveness check
 /// fails (contracts client-go L20, kcm K1).
@@ -171,6 +171,7 @@ impl Builder {
             informers,
             probes: self.probes,
             registry: self.registry,
+            debug_pages: DebugPages::default(),
             elector,
             endpoints: Vec::new(),
             always: Works::default(),

@@ -70,6 +70,15 @@ impl Kinds {
     }
 }
 
+/// Events are never owned by what they are about, and there are too many of them (G3).
+pub(crate) fn ignored_by_default() -> HashSet<GroupResource> {
+    let events = |group: &'static str| GroupResource {
+        group: group.into(),
+        resource: "events".into(),
+    };
+    [events(""), events("events.k8s.io")].into_iter().collect()
+}
+
 /// The resources to watch: all that can be deleted, listed and watched, each in the version that
 /// the server prefers, but for those that are ignored (G3).
 pub(crate) fn deletable(

@@ -1,5 +1,7 @@
-use evenkeel_meta::{MetaView, Metadata, Scope};
+use evenkeel_client::Client;
+use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope};
 
+use super::kinds::Kinds;
 use super::shared::Shared;
 use super::worker::Outcome;
 use crate::error::{WorkError, says_absent};
@@ -11,7 +13,7 @@ impl Shared {
         let Some(lookup) = self.graph.lock().lookup(claim) else {
             return Ok(Outcome::Done);
         };
-        let answer = self.look_up(&lookup).await;
+        let answer = look_up(&self.client, &self.kinds, &lookup).await;
         let verdict = *answer.as_ref().unwrap_or(&Verdict::Unanswered);
         if verdict == Verdict::DeletingDependents {
             self.found_waiting(claim);
@@ -23,23 +25,28 @@ impl Shared {
         answer?;
         Ok(if again { Outcome::Again } else { Outcome::Done })
     }
+}
 
-    async fn look_up(&self, lookup: &Lookup) -> Result<Verdict, WorkError> {
-        let Some(resource) = self.kinds.find(&lookup.api_version, &lookup.kind) else {
-            return Err(WorkError::NotServed {
-                api_version: lookup.api_version.clone(),
-                kind: lookup.kind.clone(),
-            });
-        };
-        if resource.scope == Scope::Namespaced && lookup.namespace.is_none() {
-            return Ok(Verdict::Unresolvable);
-        }
-        let api = self.api(&resource, lookup.namespace.as_deref());
-        match api.get(&lookup.name).await {
-            Ok(owner) => Ok(judge(&owner, lookup)),
-            Err(error) if says_absent(&error, &lookup.name) => Ok(Verdict::Absent),
-            Err(error) => Err(error.into()),
-        }
+/// Asks the server for an owner, by what references say of it.
+pub(crate) async fn look_up(
+    client: &Client,
+    kinds: &Kinds,
+    lookup: &Lookup,
+) -> Result<Verdict, WorkError> {
+    let Some(resource) = kinds.find(&lookup.api_version, &lookup.kind) else {
+        return Err(WorkError::NotServed {
+            api_version: lookup.api_version.clone(),
+            kind: lookup.kind.clone(),
+        });
+    };
+    if resource.scope == Scope::Namespaced && lookup.namespace.is_none() {
+        return Ok(Verdict::Unresolvable);
+    }
+    let api = client.metadata(ApiResource::clone(&resource), lookup.namespace.as_deref());
+    match api.get(&lookup.name).await {
+        Ok(owner) => Ok(judge(&owner, lookup)),
+        Err(error) if says_absent(&error, &lookup.name) => Ok(Verdict::Absent),
+        Err(error) => Err(error.into()),
     }
 }
 

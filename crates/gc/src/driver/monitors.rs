@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use evenkeel_client::Discovery;
 use evenkeel_meta::{ApiResource, GroupResource, ObjectKey};
-use evenkeel_store::{Informers, MetadataEvent, MetadataView, Registration, SyncState};
+use evenkeel_store::{Informers, MetadataEvent, MetadataView, Registration, SyncPhase, SyncState};
 use hashbrown::HashSet;
 use parking_lot::Mutex;
 use tokio::time::{Duration, Instant, timeout_at};
@@ -77,6 +77,7 @@ impl Monitors {
             self.wait(deadline).await;
         }
         self.stop_others(&wanted, &discovery);
+        self.tell_sweeps();
         true
     }
 
@@ -100,8 +101,21 @@ impl Monitors {
         });
     }
 
+    /// Forgets the monitors whose informers somebody else has stopped, to start them anew.
+    fn drop_stopped(&self) {
+        let is_stopped =
+            |monitor: &mut Monitor| monitor.view.sync_state().phase == SyncPhase::Stopped;
+        let stopped: Vec<Monitor> = self.running.lock().extract_if(.., is_stopped).collect();
+        for monitor in stopped {
+            tracing::warn!(resource = %monitor.resource, "its informer was stopped");
+            drop(monitor._registration);
+            self.shared.change(|graph| graph.drop_kind(monitor.kind));
+        }
+    }
+
     /// Starts what is missing; says whether anything was.
     fn start(&self, wanted: &[ApiResource]) -> bool {
+        self.drop_stopped();
         let mut running = self.running.lock();
         let before = running.len();
         let new: Vec<&ApiResource> = wanted
@@ -139,7 +153,14 @@ impl Monitors {
         let started = running.len() > before;
         drop(running);
         self.own.start();
+        self.tell_sweeps();
         started
+    }
+
+    fn tell_sweeps(&self) {
+        let running = self.running.lock();
+        let views = running.iter().map(|monitor| monitor.view.clone());
+        self.shared.sweeps.watch(views.collect());
     }
 
     /// Waits until all have synced, or time is up: what cannot sync must not hold up the rest
@@ -201,9 +222,19 @@ impl Monitors {
         unsynced.map(|monitor| monitor.view.sync_state()).collect()
     }
 
+    /// The resources that cannot be followed now, and why. Having synced once is no health.
+    pub(crate) fn failing(&self) -> Vec<SyncState> {
+        let running = self.running.lock();
+        let states = running.iter().map(|monitor| monitor.view.sync_state());
+        states
+            .filter(|state| !state.is_synced() || state.failure.is_some())
+            .collect()
+    }
+
     /// Ends all events, and the informers that serve nobody else.
     pub(crate) async fn shut_down(&self) {
         self.running.lock().clear();
+        self.shared.sweeps.watch(Vec::new());
         self.own.shutdown().await;
     }
 }

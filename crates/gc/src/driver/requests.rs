@@ -5,8 +5,10 @@ use evenkeel_meta::{ApiResource, MetaView, Metadata};
 use futures_util::{StreamExt, stream};
 
 use super::shared::Shared;
+use super::sweep::Dependent;
 use crate::decide::{AfterConflict, Decision, Deletion, FinalizerRemoval, Release, Target};
 use crate::error::{WorkError, says_absent, says_other_uid};
+use crate::graph::NodeId;
 use crate::patch::{self, OwnersPatch};
 
 /// How often one piece of work meets a conflict before it goes back into the queue.
@@ -187,8 +189,8 @@ impl Shared {
         Err(changed(target))
     }
 
-    /// G41: all known dependents first, the finalizer last. The owner is read once before, since
-    /// the wish to keep its dependents can be taken back.
+    /// G41: all known dependents first, then those that only the server knows, the finalizer last.
+    /// The owner is read once before, since the wish to keep its dependents can be taken back.
     async fn release(&self, release: Release) -> Result<(), WorkError> {
         let owner = &release.finish.target;
         let api = self.api_of(owner)?;
@@ -202,23 +204,62 @@ impl Shared {
         let Decision::Release(release) = decision else {
             return Ok(());
         };
-        let all = release.dependents.len();
-        let mut failures: Vec<WorkError> = stream::iter(release.dependents)
+        let owner = &release.finish.target;
+        let known = release.dependents.len();
+        self.patch_all(release.dependents).await?;
+        let on_server = self
+            .sweeps
+            .dependents_of(&self.client, &owner.uid, owner.namespace.as_deref())
+            .await?;
+        let late: Vec<OwnersPatch> = on_server
+            .into_iter()
+            .filter_map(|dependent| self.late_release(dependent, owner))
+            .collect();
+        let unknown = late.len();
+        self.patch_all(late).await?;
+        tracing::debug!(object = %owner, known, unknown, "released dependents");
+        self.change(|graph| graph.released(owner.node));
+        self.remove_finalizer(&release.finish).await
+    }
+
+    /// The patch for a dependent that no informer has shown (yet).
+    fn late_release(&self, dependent: Dependent, owner: &Target) -> Option<OwnersPatch> {
+        let Dependent { resource, object } = dependent;
+        let (meta, api_version) = (object.metadata, resource.api_version());
+        let uid = meta.uid?;
+        let (node, kind_id) = self.change(|graph| {
+            let kind = graph.kind(&api_version, &resource.kind, Some(resource.scope));
+            (graph.node_of(uid.as_str()), kind)
+        });
+        let target = Target {
+            node: node.unwrap_or(NodeId::NOWHERE),
+            kind_id,
+            api_version: api_version.into_owned(),
+            kind: resource.kind.into_owned(),
+            namespace: meta.namespace,
+            name: meta.name,
+            uid,
+            resource_version: meta.resource_version.unwrap_or_default(),
+        };
+        OwnersPatch::release(target, meta.owner_references, owner)
+    }
+
+    async fn patch_all(&self, patches: Vec<OwnersPatch>) -> Result<(), WorkError> {
+        let all = patches.len();
+        let mut failures: Vec<WorkError> = stream::iter(patches)
             .map(|patch| async move { self.patch_owners(&patch).await })
             .buffer_unordered(RELEASED_AT_ONCE)
             .filter_map(|answer| async { answer.err() })
             .collect()
             .await;
-        if let Some(first) = failures.pop() {
-            return Err(WorkError::Release {
+        match failures.pop() {
+            None => Ok(()),
+            Some(first) => Err(WorkError::Release {
                 failed: failures.len() + 1,
                 all,
                 first: Box::new(first),
-            });
+            }),
         }
-        tracing::debug!(object = %release.finish.target, dependents = all, "released dependents");
-        self.change(|graph| graph.released(release.finish.target.node));
-        self.remove_finalizer(&release.finish).await
     }
 
     fn api_of(&self, target: &Target) -> Result<Api<Metadata>, WorkError> {

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::{Duration, Instant};
 
 use super::kinds::Kinds;
+use super::sweep::Sweeps;
 use crate::graph::{ClaimId, Graph, KindId, NodeId, Work};
 use crate::metrics;
 
@@ -21,6 +22,7 @@ pub(crate) struct Shared {
     pub(crate) client: Client,
     pub(crate) graph: Mutex<Graph>,
     pub(crate) kinds: Kinds,
+    pub(crate) sweeps: Sweeps,
     pub(crate) queues: Queues,
     pub(crate) recorder: Mutex<Option<Recorder>>,
     pub(crate) sync_errors: Counter,
@@ -56,6 +58,7 @@ impl Shared {
             client,
             graph: Mutex::new(Graph::new()),
             kinds: Kinds::default(),
+            sweeps: Sweeps::default(),
             queues: Queues::new(metrics),
             recorder: Mutex::new(recorder),
             sync_errors: metrics.counter(&metrics::SYNC_ERRORS, &[]),

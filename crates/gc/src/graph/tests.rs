@@ -9,3 +9,4 @@ mod identities;
 mod invariants;
 mod model;
 mod naive;
+mod nodes;

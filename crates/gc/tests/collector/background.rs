@@ -104,7 +104,7 @@ async fn gc_t15_one_request_for_each_collected_object() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_b11_a_missing_owner_is_asked_for_once() {
+async fn kcm_b11_a_missing_owner_is_asked_for_once() {
     let mut cluster = Cluster::new().await;
     for n in 0..200 {
         cluster.map(&format!("part-{n}"), &[nobody()]).await;

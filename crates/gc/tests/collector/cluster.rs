@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use evenkeel_apiserver::Server;
 use evenkeel_client::{Api, Client, Deleted, ListOptions, Patch, PatchOptions, WriteOptions};
-use evenkeel_gc::{GarbageCollector, Inspector};
+use evenkeel_gc::{Builder, GarbageCollector, Inspector};
 use evenkeel_meta::{
-    ApiResource, DeleteOptions, DynamicObject, Meta, OwnerReference, PropagationPolicy, Scope,
+    ApiResource, DeleteOptions, DynamicObject, Meta, ObjectKey, OwnerReference, PropagationPolicy,
+    Scope,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -37,7 +38,7 @@ pub(crate) const ROLES: ApiResource = ApiResource::new_static(
 );
 pub(crate) const EVENTS: ApiResource =
     ApiResource::new_static("", "v1", "Event", "events", Scope::Namespaced);
-const NAMESPACES: ApiResource =
+pub(crate) const NAMESPACES: ApiResource =
     ApiResource::new_static("", "v1", "Namespace", "namespaces", Scope::Cluster);
 
 pub(crate) struct Cluster {
@@ -64,6 +65,10 @@ pub(crate) struct Made {
 impl Made {
     pub(crate) fn name(&self) -> &str {
         &self.meta.name
+    }
+
+    pub(crate) fn meta_key(&self) -> ObjectKey {
+        ObjectKey::new(self.meta.namespace.as_deref(), &self.meta.name)
     }
 
     pub(crate) fn uid(&self) -> String {
@@ -115,16 +120,28 @@ impl Cluster {
     }
 
     pub(crate) fn start_without_waiting(&mut self) {
+        self.start_as(|builder| builder);
+    }
+
+    /// The collector's client: what it sends is recorded.
+    pub(crate) fn recorded(&self) -> Client {
         let (requests, told) = (self.requests.clone(), self.told.clone());
-        let client = self
-            .client
-            .with_transport(|inner| Recording {
-                inner,
-                requests,
-                told,
-            })
-            .with_user_agent("collector");
-        let collector = GarbageCollector::builder(client).build();
+        let recording = |inner| Recording {
+            inner,
+            requests,
+            told,
+        };
+        self.client
+            .with_transport(recording)
+            .with_user_agent("collector")
+    }
+
+    pub(crate) fn start_as(&mut self, set_up: impl FnOnce(Builder) -> Builder) {
+        self.start_with(self.recorded(), set_up);
+    }
+
+    pub(crate) fn start_with(&mut self, client: Client, set_up: impl FnOnce(Builder) -> Builder) {
+        let collector = set_up(GarbageCollector::builder(client)).build();
         let stop = CancellationToken::new();
         self.collector = Some(Running {
             inspector: collector.inspector(),

@@ -24,6 +24,19 @@ const PLANETS: ApiResource =
 
 /// Defines a kind and waits until it is served.
 async fn define(cluster: &Cluster, resource: &ApiResource) -> Made {
+    define_in(cluster, resource, &["v1"]).await
+}
+
+/// The same in several versions, the last of which is stored.
+async fn define_in(cluster: &Cluster, resource: &ApiResource, versions: &[&str]) -> Made {
+    let schema = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let versions: Vec<_> = versions
+        .iter()
+        .map(|name| {
+            let stored = Some(name) == versions.last();
+            json!({"name": name, "served": true, "storage": stored, "schema": schema})
+        })
+        .collect();
     let scope = match resource.scope {
         Scope::Cluster => "Cluster",
         Scope::Namespaced => "Namespaced",
@@ -35,8 +48,7 @@ async fn define(cluster: &Cluster, resource: &ApiResource) -> Made {
             "group": resource.group,
             "scope": scope,
             "names": {"plural": resource.plural, "singular": kind.to_lowercase(), "kind": kind},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {
-                "openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}],
+             "versions": versions,
         },
     });
     let definition = cluster.create(&CRDS, None, body).await;
@@ -208,6 +220,62 @@ async fn gc_g42_that_a_kind_knows_no_strategic_merge_is_found_out_once() {
         assert_eq!(
             owners(&cluster.get(part).await.unwrap()),
             Vec::<String>::new()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g48_t32_an_owner_is_looked_up_by_what_is_written() {
+    let mut cluster = Cluster::new().await;
+    let widgets_2 = ApiResource {
+        version: "v2".into(),
+        ..WIDGETS
+    };
+    define_in(&cluster, &WIDGETS, &["v1", "v2"]).await;
+    let owner = custom(&cluster, &widgets_2, "owner", &[]).await;
+    // Served, and not what the server prefers.
+    let v1 = OwnerReference {
+        api_version: "example.com/v1".into(),
+        ..owner.owner(false)
+    };
+    let unserved = OwnerReference {
+        api_version: "example.com/v7".into(),
+        ..owner.owner(false)
+    };
+    let no_such_kind = OwnerReference {
+        kind: "Gadget".into(),
+        ..owner.owner(false)
+    };
+    let no_such_name = OwnerReference {
+        api_version: "v1".into(),
+        kind: "Secret".into(),
+        ..owner.owner(false)
+    };
+    let by_v1 = cluster.map("by-v1", &[v1]).await;
+    let by_unserved = cluster.map("by-unserved", &[unserved]).await;
+    let by_kind = cluster.map("by-kind", &[no_such_kind]).await;
+    let by_name = cluster.map("by-name", &[no_such_name]).await;
+    cluster.start().await;
+    cluster.gone(&by_name).await;
+    sleep(Duration::from_secs(60)).await;
+    for kept in [&by_v1, &by_unserved, &by_kind] {
+        assert!(cluster.is_there(kept).await, "{}", kept.name());
+    }
+    assert_eq!(cluster.requests.count("DELETE"), 1);
+    let paths: Vec<_> = cluster
+        .requests
+        .all()
+        .into_iter()
+        .map(|sent| sent.path)
+        .collect();
+    for path in [
+        "/apis/example.com/v1/namespaces/n/widgets/owner",
+        "/api/v1/namespaces/n/secrets/owner",
+    ] {
+        assert_eq!(
+            paths.iter().filter(|asked| *asked == path).count(),
+            1,
+            "{paths:?}"
         );
     }
 }

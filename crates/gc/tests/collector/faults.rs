@@ -13,7 +13,7 @@ fn collector(verb: Verb) -> When {
 }
 
 #[tokio::test(start_paused = true)]
-async fn incident_5_a_kind_that_cannot_sync_blocks_only_what_hangs_on_it() {
+async fn incident_5_gc_g6_g8_kcm_b5_a_kind_that_cannot_sync_blocks_only_what_hangs_on_it() {
     let mut cluster = Cluster::new().await;
     let broken = collector(Verb::List).on("secrets");
     let list = cluster
@@ -116,7 +116,7 @@ async fn gc_t36_an_object_that_found_an_owner_is_not_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_b16_an_object_deleted_by_somebody_else_releases_its_owner() {
+async fn kcm_b16_an_object_deleted_by_somebody_else_releases_its_owner() {
     let cluster = Cluster::collecting().await;
     let owner = cluster.map("owner", &[]).await;
     let part = cluster.map("part", &[owner.owner(true)]).await;
@@ -213,7 +213,7 @@ async fn gc_g7_what_is_no_longer_served_is_forgotten_and_found_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_b6_a_server_that_serves_nothing_for_a_while_is_no_reason_to_forget() {
+async fn kcm_b6_a_server_that_serves_nothing_for_a_while_is_no_reason_to_forget() {
     let cluster = Cluster::collecting().await;
     let owner = cluster.map("owner", &[]).await;
     let part = cluster.map("part", &[owner.owner(true)]).await;

@@ -175,7 +175,7 @@ async fn gc_t23_a_circle_of_dependents_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_b7_foreground_and_background_in_turn_end_in_background() {
+async fn kcm_b7_foreground_and_background_in_turn_end_in_background() {
     let cluster = Cluster::collecting().await;
     let owner = cluster.map("owner", &[]).await;
     let part = cluster

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::cluster::{Cluster, EVENTS, ROLES, nobody, owners};
 
 #[tokio::test(start_paused = true)]
-async fn gc_t12_references_into_other_namespaces_and_to_wrong_identities_are_absent() {
+async fn gc_t12_kcm_b1_b4_references_into_other_namespaces_and_to_wrong_identities_are_absent() {
     let mut cluster = Cluster::new().await;
     for turn in ["before", "after"] {
         let parent = cluster.map(&format!("parent-{turn}"), &[]).await;
@@ -49,7 +49,7 @@ async fn gc_t12_references_into_other_namespaces_and_to_wrong_identities_are_abs
 }
 
 #[tokio::test(start_paused = true)]
-async fn incident_6_the_user_is_told_of_a_reference_into_another_namespace() {
+async fn incident_6_gc_g24_the_user_is_told_of_a_reference_into_another_namespace() {
     let cluster = Cluster::collecting().await;
     let owner = cluster.map("own", &[]).await;
     let far = cluster.map_in("m", "far", &[owner.owner(false)], &[]).await;
@@ -74,7 +74,7 @@ async fn incident_6_the_user_is_told_of_a_reference_into_another_namespace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_t31_a_cluster_scoped_child_of_a_namespaced_owner_is_kept() {
+async fn gc_t31_g24_kcm_b3_a_cluster_scoped_child_of_a_namespaced_owner_is_kept() {
     let cluster = Cluster::collecting().await;
     let owner = cluster.map("owner", &[]).await;
     let body = json!({"metadata": {"name": "child", "ownerReferences": [owner.owner(false)]}, "rules": []});
@@ -92,6 +92,13 @@ async fn gc_t31_a_cluster_scoped_child_of_a_namespaced_owner_is_kept() {
         .await
         .unwrap();
     assert_eq!(events.items.len(), 1);
+    assert_eq!(
+        events.items[0].data["message"],
+        format!(
+            "ownerRef [v1/ConfigMap, namespace: , name: owner, uid: {}] does not exist in namespace \"\"",
+            owner.uid()
+        )
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,7 +148,7 @@ async fn gc_t33_an_unserved_version_is_asked_about_for_ever_and_never_absent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_t30_a_false_claim_says_nothing_about_the_true_one() {
+async fn gc_t30_kcm_b2_a_false_claim_says_nothing_about_the_true_one() {
     let mut cluster = Cluster::new().await;
     let owner = cluster.map("owner", &[]).await;
     let good = cluster.map("good", &[owner.owner(true)]).await;

@@ -6,9 +6,12 @@
 mod background;
 mod cluster;
 mod custom;
+mod deleting;
 mod faults;
 mod foreground;
 mod identities;
 mod lifecycle;
 mod orphan;
 mod requests;
+mod soak;
+mod watching;

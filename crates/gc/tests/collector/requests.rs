@@ -1,5 +1,6 @@
 //! A record of what the collector sends.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,11 +16,15 @@ pub(crate) struct Sent {
     pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) content_type: String,
+    pub(crate) accept: String,
     pub(crate) body: Value,
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Requests(Arc<Mutex<Vec<Sent>>>);
+pub(crate) struct Requests {
+    sent: Arc<Mutex<Vec<Sent>>>,
+    followed: Arc<Mutex<Vec<Sent>>>,
+}
 
 /// What the collector is told about what is served.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +37,8 @@ pub(crate) enum Discovery {
     CoreIsStale,
     /// The core group does not exist.
     NoCore,
+    /// These groups of the aggregated form; the core group is empty.
+    Groups(Value),
 }
 
 pub(crate) type Told = Arc<Mutex<Discovery>>;
@@ -39,7 +46,18 @@ pub(crate) type Told = Arc<Mutex<Discovery>>;
 impl Requests {
     /// All writes, and reads of single objects.
     pub(crate) fn all(&self) -> Vec<Sent> {
-        self.0.lock().clone()
+        self.sent.lock().clone()
+    }
+
+    /// All lists and watches.
+    pub(crate) fn followed(&self) -> Vec<Sent> {
+        self.followed.lock().clone()
+    }
+
+    /// The collections that were listed or watched, each once, in order.
+    pub(crate) fn collections(&self) -> Vec<String> {
+        let paths = self.followed().into_iter().map(|sent| sent.path);
+        paths.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// `METHOD name`, in order.
@@ -59,7 +77,8 @@ impl Requests {
     }
 
     pub(crate) fn clear(&self) {
-        self.0.lock().clear();
+        self.sent.lock().clear();
+        self.followed.lock().clear();
     }
 }
 
@@ -75,6 +94,8 @@ fn made_up(told: &Discovery, path: &str) -> Option<Value> {
     let items = match (told, path) {
         (Discovery::Nothing, "/api" | "/apis") | (Discovery::NoCore, "/api") => json!([]),
         (Discovery::CoreIsStale, "/api") => json!([stale]),
+        (Discovery::Groups(_), "/api") => json!([]),
+        (Discovery::Groups(groups), "/apis") => groups.clone(),
         _ => return None,
     };
     Some(json!({
@@ -101,15 +122,23 @@ impl Transport for Recording {
         request: http::Request<Bytes>,
     ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
         let path = request.uri().path().to_owned();
-        if lane == Lane::Write && !path.contains("/events") {
-            let content_type = request.headers().get(http::header::CONTENT_TYPE);
-            let content_type = content_type.and_then(|value| value.to_str().ok());
-            self.requests.0.lock().push(Sent {
+        if !path.contains("/events") {
+            let header = |name| {
+                let value = request.headers().get(name);
+                let text = value.and_then(|value| value.to_str().ok());
+                text.unwrap_or_default().to_owned()
+            };
+            let sent = Sent {
                 method: request.method().to_string(),
                 path,
-                content_type: content_type.unwrap_or_default().to_owned(),
+                content_type: header(http::header::CONTENT_TYPE),
+                accept: header(http::header::ACCEPT),
                 body: serde_json::from_slice(request.body()).unwrap_or_default(),
-            });
+            };
+            match lane {
+                Lane::Write => self.requests.sent.lock().push(sent),
+                _ => self.requests.followed.lock().push(sent),
+            }
         }
         match made_up(&self.told.lock(), request.uri().path()) {
             Some(body) => {

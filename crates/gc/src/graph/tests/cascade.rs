@@ -50,7 +50,7 @@ fn gc_g21_a_deletion_of_an_unknown_uid_is_ignored() {
 }
 
 #[test]
-fn gc_b11_an_owner_is_looked_up_once_for_all_its_dependents() {
+fn kcm_b11_an_owner_is_looked_up_once_for_all_its_dependents() {
     let mut f = Fixture::new();
     for n in 0..3000 {
         f.graph.observe(
@@ -290,7 +290,7 @@ fn gc_g38_an_object_found_gone_releases_what_waited_for_it() {
 }
 
 #[test]
-fn gc_t7_only_blocking_dependents_hold_a_foreground_owner() {
+fn gc_t7_g18_g29_only_blocking_dependents_hold_a_foreground_owner() {
     let mut f = Fixture::new();
     f.map(&owner());
     f.map(
@@ -317,7 +317,7 @@ fn gc_t7_only_blocking_dependents_hold_a_foreground_owner() {
 }
 
 #[test]
-fn gc_b8_foreground_is_seen_by_state_not_by_its_first_event() {
+fn kcm_b8_foreground_is_seen_by_state_not_by_its_first_event() {
     let mut f = Fixture::new();
     f.map(&Object::new("part").blocks("owner"));
     // Observed for the first time long after the deletion began, with other changes since.
@@ -327,7 +327,7 @@ fn gc_b8_foreground_is_seen_by_state_not_by_its_first_event() {
 }
 
 #[test]
-fn gc_b7_a_second_foreground_deletion_is_carried_out_again() {
+fn kcm_b7_a_second_foreground_deletion_is_carried_out_again() {
     let mut f = Fixture::new();
     f.map(&owner().foreground().finalizer("x").version(2));
     let Decision::RemoveFinalizer(removal) = f.decision() else {

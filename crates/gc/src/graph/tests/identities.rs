@@ -33,7 +33,7 @@ fn good(name: &str) -> Object {
 }
 
 #[test]
-fn gc_t27_a_bad_child_seen_first_is_queued_when_the_parent_is_observed() {
+fn gc_g14_t27_a_bad_child_seen_first_is_queued_when_the_parent_is_observed() {
     let mut f = Fixture::new();
     f.map(&bad("bad"));
     let [claim] = f.lookups()[..] else { panic!() };
@@ -45,7 +45,7 @@ fn gc_t27_a_bad_child_seen_first_is_queued_when_the_parent_is_observed() {
 }
 
 #[test]
-fn gc_t28_a_bad_child_seen_last_is_queued_when_it_is_linked() {
+fn gc_g14_t28_a_bad_child_seen_last_is_queued_when_it_is_linked() {
     let mut f = Fixture::new();
     f.map(&Object::new("owner")).map(&bad("bad"));
     assert_eq!(f.answer(only_the_owner), 1);
@@ -53,7 +53,7 @@ fn gc_t28_a_bad_child_seen_last_is_queued_when_it_is_linked() {
 }
 
 #[test]
-fn gc_t29_two_claims_on_nobody_are_both_looked_up_and_both_children_go() {
+fn gc_g23_t29_two_claims_on_nobody_are_both_looked_up_and_both_children_go() {
     let mut f = Fixture::new();
     f.map(&bad("a")).map(&good("b")).map(&good("c").within("m"));
     assert_eq!(f.answer(nothing), 3);
@@ -94,7 +94,7 @@ fn gc_t30_only_the_false_claimant_goes_in_any_order_of_events() {
 }
 
 #[test]
-fn gc_t31_a_cluster_scoped_child_of_a_namespaced_owner_is_kept_and_left_alone() {
+fn gc_t31_kcm_b3_a_cluster_scoped_child_of_a_namespaced_owner_is_kept_and_left_alone() {
     let mut f = Fixture::new();
     f.node(&Object::new("child").cluster().blocks("owner"));
     assert_eq!(f.answer(|_| Verdict::Unresolvable), 1);
@@ -185,7 +185,7 @@ fn gc_t35_an_owner_that_is_there_after_all_saves_a_queued_dependent() {
 }
 
 #[test]
-fn gc_t38_an_owner_added_and_removed_in_a_watch_gap_leaves_nothing_behind() {
+fn gc_t38_kcm_b9_an_owner_added_and_removed_in_a_watch_gap_leaves_nothing_behind() {
     let mut f = Fixture::new();
     f.map(&good("child"));
     assert_eq!(f.graph.size().virtual_nodes, 1);
@@ -214,7 +214,7 @@ fn gc_g39_an_owner_that_no_informer_shows_is_looked_up_again() {
 }
 
 #[test]
-fn gc_b2_a_false_claim_disproved_says_nothing_about_the_true_one() {
+fn kcm_b2_a_false_claim_disproved_says_nothing_about_the_true_one() {
     let mut f = Fixture::new();
     // After a restart the false claim may be seen and disproved before the owner is listed.
     f.map(&bad("bad")).map(&good("good"));
@@ -228,7 +228,8 @@ fn gc_b2_a_false_claim_disproved_says_nothing_about_the_true_one() {
 }
 
 #[test]
-fn incident_6_a_reference_into_another_namespace_is_reported_once_and_absent_once_looked_up() {
+fn incident_6_gc_g24_a_reference_into_another_namespace_is_reported_once_and_absent_once_looked_up()
+{
     for owner_first in [true, false] {
         let mut f = Fixture::new();
         let far = good("far").within("m");
@@ -258,7 +259,7 @@ fn incident_6_a_reference_into_another_namespace_is_reported_once_and_absent_onc
 }
 
 #[test]
-fn gc_b3_a_cluster_scoped_owner_serves_every_namespace_with_one_claim() {
+fn gc_g24_a_cluster_scoped_owner_serves_every_namespace_with_one_claim() {
     let mut f = Fixture::new();
     let child = |name: &str, namespace: &str| {
         Object::new(name)

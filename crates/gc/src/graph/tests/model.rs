@@ -62,7 +62,7 @@ impl Type {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reference {
     pub(crate) kind: Type,
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     pub(crate) uid: Uid,
     pub(crate) block: bool,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Reference {
 pub(crate) struct Stored {
     pub(crate) kind: Type,
     pub(crate) namespace: Option<&'static str>,
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     pub(crate) uid: Uid,
     pub(crate) version: u64,
     pub(crate) terminating: bool,
@@ -94,14 +94,14 @@ impl Stored {
             OwnerReference {
                 api_version: api_version.into(),
                 kind: kind.into(),
-                name: reference.name.clone(),
+                name: reference.name.to_owned(),
                 uid: uid_text(reference.uid).into(),
                 controller: None,
                 block_owner_deletion: Some(reference.block),
             }
         };
         Meta {
-            name: self.name.clone(),
+            name: self.name.to_owned(),
             namespace: self.namespace.map(str::to_owned),
             uid: Some(uid_text(self.uid).into()),
             resource_version: Some(self.version.into()),
@@ -147,8 +147,8 @@ pub(crate) enum Refused {
     Conflict,
 }
 
-/// The server. Cloning it gives the naive collector its own copy of the same state.
-#[derive(Clone, Debug, Default)]
+/// The server.
+#[derive(Debug, Default)]
 pub(crate) struct World {
     objects: BTreeMap<Uid, Stored>,
     revision: u64,
@@ -163,6 +163,17 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn objects(&self) -> impl Iterator<Item = &Stored> {
         self.objects.values()
+    }
+
+    /// The same state for a naive collector, which needs no past.
+    pub(crate) fn copy(&self) -> Self {
+        Self {
+            objects: self.objects.clone(),
+            revision: self.revision,
+            log: BTreeMap::new(),
+            ever_waiting: self.ever_waiting.clone(),
+            ever_orphaned: self.ever_orphaned.clone(),
+        }
     }
 
     pub(crate) fn get(&self, uid: Uid) -> Option<&Stored> {
@@ -190,7 +201,7 @@ impl World {
         self.find_in(
             dependent.namespace,
             reference.kind,
-            &reference.name,
+            reference.name,
             reference.uid,
         )
     }
@@ -217,7 +228,7 @@ impl World {
 
     pub(crate) fn create(&mut self, mut stored: Stored) {
         if self
-            .by_name(stored.kind, stored.namespace, &stored.name)
+            .by_name(stored.kind, stored.namespace, stored.name)
             .is_some()
         {
             return;

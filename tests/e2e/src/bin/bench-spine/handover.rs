@@ -6,7 +6,7 @@ use evenkeel_e2e::program;
 use evenkeel_e2e::server::ServerKind;
 use evenkeel_e2e::{Env, leader};
 
-use crate::table::{Samples, Table};
+use evenkeel_e2e::bench::table::{Samples, Table};
 
 const SOON: Duration = Duration::from_secs(60);
 

@@ -11,17 +11,14 @@
 
 mod handover;
 mod memory;
-mod proc;
 mod scale;
-mod stage;
-mod table;
 mod up;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::table::Table;
+use evenkeel_e2e::bench::table::Table;
 
 /// Measures, and prints the table.
 #[derive(Parser)]

@@ -2,9 +2,9 @@
 
 use evenkeel_e2e::server::ServerKind;
 
-use crate::proc;
-use crate::stage::{Maker, Stage};
-use crate::table::{Samples, Table};
+use evenkeel_e2e::bench::proc;
+use evenkeel_e2e::bench::stage::{Maker, Stage};
+use evenkeel_e2e::bench::table::{Samples, Table};
 
 const REPLICAS: u32 = 1000;
 

@@ -10,7 +10,7 @@ use evenkeel_e2e::{Env, Process};
 use std::process::Command;
 use tokio::time::Instant;
 
-use crate::table::{Samples, Table};
+use evenkeel_e2e::bench::table::{Samples, Table};
 
 pub(crate) async fn measure(rounds: u32, table: &mut Table) -> anyhow::Result<()> {
     let folder = Env::new_folder(ServerKind::Embedded, "bench::up")?;

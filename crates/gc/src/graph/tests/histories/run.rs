@@ -105,15 +105,11 @@ impl Run {
             }
         }
         self.found_waiting.clear();
-        let mut least = self.world.clone();
+        let before = self.world.copy();
+        let mut least = self.world.copy();
         naive::collect(&mut least, Bias::Goes);
-        let mut most = self.world.clone();
+        let mut most = self.world.copy();
         naive::collect(&mut most, Bias::Stays);
-        let before: Vec<String> = self
-            .world
-            .objects()
-            .map(|stored| format!("{stored:?}"))
-            .collect();
         // With all caught up, hardly anything is left to chance.
         let informed = self.rng.bool();
         while informed && !self.is_informed() {
@@ -123,7 +119,10 @@ impl Run {
             true => self.compare_exactly(&least, &most),
             false => self.compare(&least, &most),
         });
-        compared.map_err(|error| format!("{error}\nbefore: {before:#?}"))
+        compared.map_err(|error| {
+            let before: Vec<&Stored> = before.objects().collect();
+            format!("{error}\nbefore: {before:#?}")
+        })
     }
 
     /// Users act while the collector runs. What is left then depends on who was first; what must

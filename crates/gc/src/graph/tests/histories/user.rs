@@ -11,7 +11,7 @@ const NAMESPACES: [&str; 2] = ["m", "n"];
 pub(crate) struct User {
     last_uid: Uid,
     /// Every object that ever was, for references to what is gone.
-    known: Vec<(Uid, Type, String, Option<&'static str>)>,
+    known: Vec<(Uid, Type, &'static str, Option<&'static str>)>,
 }
 
 impl User {
@@ -59,7 +59,7 @@ impl User {
         let namespace = kind
             .is_namespaced()
             .then(|| *rng.choice(&NAMESPACES).unwrap());
-        let name = (*rng.choice(&NAMES).unwrap()).to_owned();
+        let name = *rng.choice(&NAMES).unwrap();
         let finalizers = match rng.u8(..12) {
             0 => vec!["example.com/f"],
             1 => vec!["orphan"],
@@ -70,7 +70,7 @@ impl User {
         world.create(Stored {
             kind,
             namespace,
-            name: name.clone(),
+            name,
             uid: self.last_uid,
             version: 0,
             terminating: false,
@@ -104,13 +104,13 @@ impl User {
             };
             let mut reference = Reference {
                 kind: *kind,
-                name: name.clone(),
+                name,
                 uid: *uid,
                 block: rng.bool(),
             };
             match rng.u8(..20) {
                 0 => reference.kind = Type::Secret,
-                1 => reference.name = "z".to_owned(),
+                1 => reference.name = "z",
                 2 => reference.kind = Type::Unserved,
                 3 | 4 if reference.kind == Type::Map => reference.kind = Type::Alias,
                 5 => reference.uid = own,

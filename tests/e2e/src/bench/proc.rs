@@ -8,7 +8,10 @@ use anyhow::Context;
 const TICKS: f64 = 100.0;
 
 /// User and system time so far, in milliseconds.
-pub(crate) fn cpu_milliseconds(id: u32) -> anyhow::Result<f64> {
+///
+/// # Errors
+/// The process is gone.
+pub fn cpu_milliseconds(id: u32) -> anyhow::Result<f64> {
     let text = fs::read_to_string(format!("/proc/{id}/stat")).context("the process is gone")?;
     // The name before it may hold spaces and parentheses.
     let (_, fields) = text.rsplit_once(')').context("stat of another form")?;
@@ -22,7 +25,10 @@ pub(crate) fn cpu_milliseconds(id: u32) -> anyhow::Result<f64> {
 }
 
 /// Resident memory, in MB.
-pub(crate) fn resident_megabytes(id: u32) -> anyhow::Result<f64> {
+///
+/// # Errors
+/// The process is gone.
+pub fn resident_megabytes(id: u32) -> anyhow::Result<f64> {
     let text = fs::read_to_string(format!("/proc/{id}/status")).context("the process is gone")?;
     let line = text
         .lines()

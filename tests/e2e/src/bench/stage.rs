@@ -4,20 +4,21 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::manifest::{DEPLOYMENTS, PODS, deployment};
+use crate::observe::field;
+use crate::program;
+use crate::server::{Server, ServerKind, free_port};
+use crate::{Env, Process, poll};
 use anyhow::Context;
 use evenkeel_client::ListOptions;
 use evenkeel_client::{Patch, PatchOptions};
-use evenkeel_e2e::manifest::{DEPLOYMENTS, PODS, deployment};
-use evenkeel_e2e::observe::field;
-use evenkeel_e2e::program;
-use evenkeel_e2e::server::{Server, ServerKind, free_port};
-use evenkeel_e2e::{Env, Process, poll};
 use evenkeel_meta::{DeleteOptions, PropagationPolicy};
 use serde_json::json;
 use tokio::time::Instant;
 use xtask::envtest::{Assets, Program};
 
-pub(crate) const LONG: Duration = Duration::from_secs(180);
+/// As long as anything may take.
+pub const LONG: Duration = Duration::from_secs(180);
 
 /// The controllers that both managers have.
 const CONTROLLERS: &str = "deployment-controller,replicaset-controller,\
@@ -25,20 +26,27 @@ const CONTROLLERS: &str = "deployment-controller,replicaset-controller,\
 
 /// Whose manager runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Maker {
+pub enum Maker {
+    /// Ours.
     Evenkeel,
+    /// kube-controller-manager.
     Go,
 }
 
 /// A server with simulated nodes.
-pub(crate) struct Stage {
+#[derive(Debug)]
+pub struct Stage {
     env: Env,
     folder: PathBuf,
     _nodes: Process,
 }
 
 impl Stage {
-    pub(crate) async fn build(kind: ServerKind, name: &str) -> anyhow::Result<Self> {
+    /// Starts the server and ten nodes.
+    ///
+    /// # Errors
+    /// They do not start.
+    pub async fn build(kind: ServerKind, name: &str) -> anyhow::Result<Self> {
         let folder = Env::new_folder(kind, name)?;
         let assets = Assets::locate(&[
             Program::Etcd,
@@ -56,13 +64,18 @@ impl Stage {
         })
     }
 
-    pub(crate) fn env(&self) -> &Env {
+    /// The server, and clients of it.
+    #[must_use]
+    pub fn env(&self) -> &Env {
         &self.env
     }
 
     /// Starts a manager with no limit on its requests, alone and without an
     /// election.
-    pub(crate) fn start_manager(&self, maker: Maker) -> anyhow::Result<Process> {
+    ///
+    /// # Errors
+    /// It does not start; the Go manager is not there.
+    pub fn start_manager(&self, maker: Maker) -> anyhow::Result<Process> {
         let limits = ["--kube-api-qps=10000", "--kube-api-burst=10000"];
         let (name, mut command) = match maker {
             Maker::Evenkeel => {
@@ -97,7 +110,10 @@ impl Stage {
 
     /// Creates an empty Deployment and waits until the manager has seen it: its
     /// caches are warm then, and starting up is in no figure.
-    pub(crate) async fn prepare(&self, namespace: &str, name: &str) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// The server refuses, or the manager does not act in time.
+    pub async fn prepare(&self, namespace: &str, name: &str) -> anyhow::Result<()> {
         self.env
             .create(&DEPLOYMENTS, Some(namespace), deployment(name, 0, "web:1"))
             .await?;
@@ -105,7 +121,10 @@ impl Stage {
     }
 
     /// Scales, and returns the time from the request until all pods are ready.
-    pub(crate) async fn scale(
+    ///
+    /// # Errors
+    /// The server refuses, or it takes too long.
+    pub async fn scale(
         &self,
         namespace: &str,
         name: &str,
@@ -126,7 +145,10 @@ impl Stage {
 
     /// Deletes in the background, and returns the time from the request until
     /// all pods are gone.
-    pub(crate) async fn delete(&self, namespace: &str, name: &str) -> anyhow::Result<Duration> {
+    ///
+    /// # Errors
+    /// The server refuses, or it takes too long.
+    pub async fn delete(&self, namespace: &str, name: &str) -> anyhow::Result<Duration> {
         let client = self.env.client();
         let options = DeleteOptions {
             propagation_policy: Some(PropagationPolicy::Background),

@@ -4,15 +4,18 @@ use std::fmt;
 
 /// Measurements of one thing, in one unit.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Samples(Vec<f64>);
+pub struct Samples(Vec<f64>);
 
 impl Samples {
-    pub(crate) fn push(&mut self, value: f64) {
+    /// Adds a measurement.
+    pub fn push(&mut self, value: f64) {
         self.0.push(value);
         self.0.sort_by(f64::total_cmp);
     }
 
-    pub(crate) fn median(&self) -> f64 {
+    /// The median; not a number if nothing was measured.
+    #[must_use]
+    pub fn median(&self) -> f64 {
         let (low, high) = (self.0.len().saturating_sub(1) / 2, self.0.len() / 2);
         match (self.0.get(low), self.0.get(high)) {
             (Some(low), Some(high)) => f64::midpoint(*low, *high),
@@ -34,16 +37,16 @@ impl fmt::Display for Samples {
 
 /// The rows, in the order they were measured.
 #[derive(Debug, Default)]
-pub(crate) struct Table(Vec<[String; 5]>);
+pub struct Table(Vec<[String; 5]>);
 
 impl Table {
     /// A figure of ours alone.
-    pub(crate) fn ours(&mut self, figure: &str, ours: &Samples, goal: &str) {
+    pub fn ours(&mut self, figure: &str, ours: &Samples, goal: &str) {
         self.row(figure, ours.to_string(), "", String::new(), goal);
     }
 
     /// A figure of ours beside the Go manager's; the ratio is ours to theirs.
-    pub(crate) fn compared(&mut self, figure: &str, ours: &Samples, go: &Samples, goal: &str) {
+    pub fn compared(&mut self, figure: &str, ours: &Samples, go: &Samples, goal: &str) {
         let ratio = format!("{:.2}", ours.median() / go.median());
         self.row(figure, ours.to_string(), &go.to_string(), ratio, goal);
     }

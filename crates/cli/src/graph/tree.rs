@@ -1,0 +1,191 @@
+use std::collections::{HashMap, HashSet};
+
+use evenkeel_gc::{Exported, ExportedNode};
+
+use crate::error::one_line;
+
+/// The graph as text: owners above what they own.
+///
+/// What has several owners stands in full below the first of them that is shown, and by its name
+/// alone below the others.
+pub(super) fn render(graph: &Exported) -> String {
+    if graph.nodes.is_empty() {
+        return "nothing here owns or is owned\n".to_owned();
+    }
+    let mut tree = Tree {
+        nodes: graph.nodes.iter().map(|node| (&*node.uid, node)).collect(),
+        children: children(graph),
+        shown: HashSet::new(),
+        text: String::new(),
+    };
+    let owned: HashSet<&str> = graph.edges.iter().map(|edge| &*edge.dependent).collect();
+    let mut roots: Vec<&ExportedNode> = graph.nodes.iter().collect();
+    roots.sort_by_key(|node| (&node.namespace, &node.kind, &node.name, &node.uid));
+    let (free, rest): (Vec<_>, Vec<_>) = roots
+        .into_iter()
+        .partition(|node| !owned.contains(&*node.uid));
+    // What is left after the free ones is owned in circles.
+    for node in free.into_iter().chain(rest) {
+        tree.root(node);
+    }
+    tree.text
+}
+
+fn children(graph: &Exported) -> HashMap<&str, Vec<&str>> {
+    let names: HashMap<&str, _> = graph
+        .nodes
+        .iter()
+        .map(|node| (&*node.uid, (&node.kind, &node.name, &node.uid)))
+        .collect();
+    let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
+    for edge in &graph.edges {
+        let below = children.entry(&edge.owner).or_default();
+        if !below.contains(&&*edge.dependent) {
+            below.push(&edge.dependent);
+        }
+    }
+    for below in children.values_mut() {
+        below.sort_by_key(|uid| names.get(uid));
+    }
+    children
+}
+
+struct Tree<'a> {
+    nodes: HashMap<&'a str, &'a ExportedNode>,
+    children: HashMap<&'a str, Vec<&'a str>>,
+    shown: HashSet<&'a str>,
+    text: String,
+}
+
+/// A line that is still to be written.
+struct Line<'a> {
+    uid: &'a str,
+    before: String,
+    indent: String,
+    is_root: bool,
+}
+
+impl<'a> Tree<'a> {
+    /// Not by recursion: chains of owners may be as long as somebody likes.
+    fn root(&mut self, node: &'a ExportedNode) {
+        if self.shown.contains(&*node.uid) {
+            return;
+        }
+        let mut open = vec![Line {
+            uid: &node.uid,
+            before: String::new(),
+            indent: String::new(),
+            is_root: true,
+        }];
+        while let Some(line) = open.pop() {
+            let Some(node) = self.nodes.get(line.uid) else {
+                continue;
+            };
+            let again = !self.shown.insert(line.uid);
+            self.text.push_str(&line.before);
+            self.text.push_str(&label(node, line.is_root));
+            let below = match self.children.get(line.uid) {
+                Some(below) if !again => &below[..],
+                Some(below) if !below.is_empty() => {
+                    self.text.push_str(" (see above)");
+                    &[]
+                }
+                _ => &[],
+            };
+            self.text.push('\n');
+            for (at, uid) in below.iter().enumerate().rev() {
+                let is_last = at + 1 == below.len();
+                let (fork, indent) = if is_last {
+                    ("└─ ", "   ")
+                } else {
+                    ("├─ ", "│  ")
+                };
+                open.push(Line {
+                    uid,
+                    before: format!("{}{fork}", line.indent),
+                    indent: format!("{}{indent}", line.indent),
+                    is_root: false,
+                });
+            }
+        }
+    }
+}
+
+fn label(node: &ExportedNode, is_root: bool) -> String {
+    let kind = node.kind.to_lowercase();
+    let group = if node.group.is_empty() { "" } else { "." };
+    let mut label = format!("{kind}{group}{}/{}", node.group, node.name);
+    if is_root && !node.namespace.is_empty() {
+        label.push_str(&format!(" -n {}", node.namespace));
+    }
+    // What references say may be anything.
+    let mut label = one_line(&label);
+    if let Some(state) = state(node) {
+        label.push_str(&format!(" ({state})"));
+    }
+    label
+}
+
+/// What is remarkable about a node, if anything.
+pub(super) fn state(node: &ExportedNode) -> Option<&'static str> {
+    if node.missing {
+        Some("missing")
+    } else if node.deleting_dependents {
+        Some("waits for its dependents to go")
+    } else if node.being_deleted {
+        Some("being deleted")
+    } else if node.is_virtual {
+        Some("not listed")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::graph;
+    use super::*;
+
+    #[test]
+    fn owners_stand_above_what_they_own_and_the_missing_are_marked() {
+        let graph = graph(&[("a", &[]), ("b", &["a"]), ("c", &["a", "z"]), ("d", &["c"])]);
+        let text = render(&graph);
+        let expected = "configmap/a -n n
+├─ configmap/b
+└─ configmap/c
+   └─ configmap/d
+configmap/z -n n (missing)
+└─ configmap/c (see above)
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn circles_end_and_long_chains_do_not_overflow() {
+        let text = render(&graph(&[("a", &["b"]), ("b", &["a"])]));
+        assert_eq!(
+            text,
+            "configmap/a -n n\n└─ configmap/b\n   └─ configmap/a (see above)\n"
+        );
+        let names: Vec<String> = (0..3000).map(|n| format!("{n:05}")).collect();
+        let owners: Vec<Vec<&str>> = (0..names.len())
+            .map(|n| n.checked_sub(1).map(|n| &*names[n]).into_iter().collect())
+            .collect();
+        let objects: Vec<(&str, &[&str])> = names
+            .iter()
+            .zip(&owners)
+            .map(|(name, owners)| (&**name, &owners[..]))
+            .collect();
+        assert_eq!(render(&graph(&objects)).lines().count(), 3000);
+    }
+
+    #[test]
+    fn what_references_say_does_no_harm_to_a_terminal() {
+        let text = render(&graph(&[("a", &["\u{1b}[31m"])]));
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert_eq!(
+            render(&Exported::default()),
+            "nothing here owns or is owned\n"
+        );
+    }
+}
