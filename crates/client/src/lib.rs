@@ -144,7 +144,10 @@ pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
 pub use config::{Config, ConfigError, ConnectError};
 pub use conflict::{ConflictRetries, retry_on_conflict};
 pub use credentials::{Credentials, Secret};
-pub use discovery::{DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryFailure};
+pub use discovery::{
+    DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryCache, DiscoveryFailure,
+    MapError, Match, RestMapper,
+};
 pub use error::{
     CredentialError, DecodeError, EncodeError, Error, RequestError, Result, WatchError,
 };
