@@ -241,6 +241,9 @@ pub enum RequestError {
     /// Server-side apply needs a field manager, in the options or on the client.
     #[error("server-side apply needs a field manager")]
     FieldManagerRequired,
+    /// A watch that goes on by itself needs a resource version to begin at.
+    #[error("choose a resource version to watch from: list first")]
+    ResourceVersionRequired,
     /// The URI or a header is malformed.
     #[error("malformed request: {0}")]
     Malformed(String),
@@ -306,6 +309,15 @@ pub enum WatchError {
         resource: Arc<str>,
         /// The limit in bytes.
         limit: usize,
+    },
+    /// A [`RetryWatch`](crate::RetryWatch) cannot begin: the request makes no sense.
+    #[error("watch {resource}: {error}")]
+    Refused {
+        /// What was watched.
+        resource: Arc<str>,
+        /// Why.
+        #[source]
+        error: Error,
     },
 }
 

@@ -137,6 +137,7 @@ mod query;
 #[cfg(test)]
 mod testing;
 mod transport;
+pub mod wait;
 mod watch;
 
 pub use api::{Api, Deleted, Subresource};
@@ -162,4 +163,5 @@ pub use transport::{
     ByteStream, Lane, ReqwestTransport, ServiceTransport, Transport, TransportError,
     TransportErrorKind, TransportOptions,
 };
-pub use watch::{Change, WatchEvent, WatchStream};
+pub use wait::{Verdict, WaitError, Waiter};
+pub use watch::{Change, RetryWatch, WatchEvent, WatchStream};

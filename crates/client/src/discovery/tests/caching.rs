@@ -17,6 +17,7 @@ fn recovering() -> (Scripted, Arc<AtomicBool>) {
         "/apis/metrics.k8s.io/v1beta1" if seen_back.load(Ordering::Relaxed) => Answer::ok(
             r#"{"resources":[{"name":"nodes","namespaced":false,"kind":"NodeMetrics","verbs":["get"]}]}"#,
         ),
+        "/apis/apps/v1beta2" if !seen_back.load(Ordering::Relaxed) => Answer::new(503),
         _ => base.behave(nth, seen),
     });
     (server, back)
@@ -47,19 +48,15 @@ async fn d3_filled_on_first_use_and_kept() {
 async fn d3_ts97_what_failed_for_now_is_asked_for_again_alone_and_lands_in_its_place() {
     let (server, back) = recovering();
     let cache = DiscoveryCache::new(server.client());
-    assert_eq!(cache.get().await.unwrap().failures.len(), 1);
+    assert_eq!(cache.get().await.unwrap().failures.len(), 2);
     let asked = server.seen().len();
-    assert_eq!(cache.get().await.unwrap().failures.len(), 1);
+    assert_eq!(cache.get().await.unwrap().failures.len(), 2);
     back.store(true, Ordering::Relaxed);
     let whole = cache.get().await.unwrap();
     assert!(whole.failures.is_empty());
-    assert_eq!(
-        server.targets()[asked..],
-        [
-            "/apis/metrics.k8s.io/v1beta1",
-            "/apis/metrics.k8s.io/v1beta1"
-        ]
-    );
+    let metrics = "/apis/metrics.k8s.io/v1beta1";
+    let apps = "/apis/apps/v1beta2";
+    assert_eq!(server.targets()[asked..], [metrics, apps, metrics, apps]);
     let all: Vec<_> = whole.resources.iter().map(show).collect();
     assert_eq!(
         all,
@@ -72,7 +69,7 @@ async fn d3_ts97_what_failed_for_now_is_asked_for_again_alone_and_lands_in_its_p
         ]
     );
     cache.get().await.unwrap();
-    assert_eq!(server.seen().len(), asked + 2);
+    assert_eq!(server.seen().len(), asked + 4);
 }
 
 #[tokio::test(start_paused = true)]

@@ -162,3 +162,25 @@ async fn d6_a_group_may_be_cut_short_where_no_group_has_that_name() {
     assert_eq!(find("deployments.app").await, "deployments apps/v1 *");
     assert_eq!(find("po.x").await, "widgets x.io/v2 *");
 }
+
+#[tokio::test(start_paused = true)]
+async fn d2_d5_a_version_that_came_back_is_not_the_preferred_one_by_standing_first() {
+    let groups = r#"{"items":[{"metadata":{"name":"x.io"},"versions":[{"version":"v2","freshness":"Stale"},
+        {"version":"v1","resources":[{"resource":"widgets","responseKind":{"kind":"Widget"}}]}]}]}"#;
+    let server = Scripted::new(move |_, seen| match &*seen.target {
+        "/api" => Answer::new(404),
+        "/apis" => Answer::ok(groups).header("content-type", V2),
+        _ => Answer::ok(r#"{"resources":[{"name":"widgets","kind":"Widget"}]}"#),
+    });
+    let mapper = RestMapper::new(server.client());
+    mapper.cache().get().await.unwrap();
+    let whole = mapper.cache().get().await.unwrap();
+    let all: Vec<_> = whole.resources.iter().map(show).collect();
+    assert_eq!(all, ["widgets x.io/v2", "widgets x.io/v1 *"]);
+    let found = mapper.find("widgets").await.unwrap();
+    assert_eq!(show(&found.resource), "widgets x.io/v1 *");
+    assert_eq!(
+        show(&mapper.by_group_kind("x.io", "Widget").await.unwrap()),
+        "widgets x.io/v1 *"
+    );
+}
