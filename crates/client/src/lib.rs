@@ -3,8 +3,7 @@
 //!
 //! Use it for controllers, and for anything that follows the state of a cluster. To *keep*
 //! that state, with indexes and handlers, put `evenkeel-store` on top. It is no replacement
-//! for kubectl, and it does not (yet) run exec credential plugins, speak through proxies, or
-//! upgrade connections for `exec` and port-forward.
+//! for kubectl, and it does not (yet) run exec credential plugins or speak through proxies.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -91,7 +90,8 @@
 //! - **No secret is printed** by `Debug`, an error or a log line. Credentials never travel
 //!   over plain HTTP, redirects are not followed.
 //! - **No globals.** The TLS provider is chosen by a feature and handed over explicitly;
-//!   nothing is spawned, and everything ends when it is dropped.
+//!   nothing is spawned but the task of a `Process` or `Tunnel` (feature `ws`), and everything
+//!   ends when it is dropped.
 //!
 //! # Cancel safety
 //!
@@ -112,6 +112,7 @@
 //! |---|---|
 //! | `ring` (default) | the TLS provider; quick to build |
 //! | `aws-lc-rs` | the other TLS provider; used when `ring` is off |
+//! | `ws` | commands in pods and connections to their ports, over WebSockets |
 //!
 //! With neither, the process-wide default provider is used if the program has installed one.
 //!
@@ -133,6 +134,7 @@ mod json;
 mod list;
 mod options;
 mod patch;
+mod pod;
 mod query;
 #[cfg(test)]
 mod testing;
@@ -159,6 +161,11 @@ pub use options::{
     WriteOptions,
 };
 pub use patch::Patch;
+#[cfg(feature = "ws")]
+pub use pod::{
+    AttachOptions, ExecOptions, ExitStatus, Input, Output, Process, ProcessOutput, Tunnel,
+};
+pub use pod::{LogOptions, LogStream, PodHandle};
 pub use transport::{
     ByteStream, Lane, ReqwestTransport, ServiceTransport, Transport, TransportError,
     TransportErrorKind, TransportOptions,

@@ -62,4 +62,7 @@ pub enum Lane {
     List,
     /// Everything short: writes, and reads of one object.
     Write,
+    /// A connection of its own, over HTTP/1.1, that shall become a WebSocket. The answer 101
+    /// carries hyper's upgrade among its extensions, as hyper's own answers do.
+    Upgrade,
 }

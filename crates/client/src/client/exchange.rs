@@ -8,7 +8,7 @@ use super::metering::Meter;
 use super::retry::Retries;
 use super::{Client, Outgoing, body, status_body, warning};
 use crate::error::{RequestError, Result};
-use crate::transport::{ByteStream, TransportError};
+use crate::transport::{ByteStream, Lane, TransportError};
 
 impl Client {
     /// Sends a request whose answer is small, and reads that whole.
@@ -65,7 +65,7 @@ impl Client {
         meter: &mut Meter<'_>,
     ) -> Result<http::Response<ByteStream>> {
         let options = self.options();
-        let mut retries = Retries::new(options.retry, &outgoing.method);
+        let mut retries = Retries::new(options.retry, outgoing);
         let mut refreshed = false;
         let mut limited = !outgoing.is_watch();
         loop {
@@ -126,6 +126,9 @@ impl Client {
         outgoing: &Outgoing,
         request: http::Request<Bytes>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
+        if outgoing.patient {
+            return self.transport.send(outgoing.lane, request).await;
+        }
         let timeouts = &self.options().timeouts;
         let limit = if outgoing.is_watch() {
             timeouts.watch_head
@@ -163,12 +166,13 @@ impl Client {
     }
 }
 
-/// A watch is only a watch when the answer is 200; other requests succeed with any 2xx.
+/// A watch is only a watch when the answer is 200, and an upgrade is one with 101; other
+/// requests succeed with any 2xx.
 fn succeeded(outgoing: &Outgoing, status: StatusCode) -> bool {
-    if outgoing.is_watch() {
-        status == StatusCode::OK
-    } else {
-        status.is_success()
+    match outgoing.lane {
+        Lane::Watch => status == StatusCode::OK,
+        Lane::Upgrade => status == StatusCode::SWITCHING_PROTOCOLS,
+        Lane::List | Lane::Write => status.is_success(),
     }
 }
 

@@ -108,8 +108,12 @@ impl ReqwestTransport {
             },
         };
         Ok(Self {
-            list: settings.connection().map_err(ConnectError::Transport)?,
-            write: settings.connection().map_err(ConnectError::Transport)?,
+            list: settings
+                .connection(Lane::List)
+                .map_err(ConnectError::Transport)?,
+            write: settings
+                .connection(Lane::Write)
+                .map_err(ConnectError::Transport)?,
             watches: WatchPool::new(options.watches_per_connection),
             settings: Arc::new(settings),
         })
@@ -117,7 +121,7 @@ impl ReqwestTransport {
 }
 
 impl Settings {
-    fn connection(&self) -> Result<Connection, TransportError> {
+    fn connection(&self, lane: Lane) -> Result<Connection, TransportError> {
         let options = &self.options;
         let mut builder = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
@@ -133,10 +137,12 @@ impl Settings {
             .http2_keep_alive_interval(options.ping_after)
             .http2_keep_alive_timeout(options.ping_timeout)
             .http2_keep_alive_while_idle(true);
-        if options.http1_only {
+        let mut tls = self.tls.client_config();
+        if options.http1_only || lane == Lane::Upgrade {
             builder = builder.http1_only();
+            tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         }
-        builder = builder.tls_backend_preconfigured(self.tls.client_config());
+        builder = builder.tls_backend_preconfigured(tls);
         if let Some(resolver) = self.tls.resolver() {
             builder = builder.dns_resolver(resolver);
         }
@@ -156,7 +162,8 @@ impl Transport for ReqwestTransport {
         let (connection, place) = match lane {
             Lane::List => (Ok(self.list.clone()), None),
             Lane::Write => (Ok(self.write.clone()), None),
-            Lane::Watch => match self.watches.take(|| self.settings.connection()) {
+            Lane::Upgrade => (self.settings.connection(lane), None),
+            Lane::Watch => match self.watches.take(|| self.settings.connection(lane)) {
                 Ok((connection, place)) => (Ok(connection), Some(place)),
                 Err(error) => (Err(error), None),
             },
