@@ -5,17 +5,21 @@ mod exchange;
 mod limiter;
 mod metering;
 mod options;
+mod overload;
 mod request;
 mod retry;
 mod status_body;
 mod timeouts;
+mod trace;
 mod warning;
 
 #[cfg(test)]
 mod tests;
 
 pub use self::options::{ClientOptions, Timeouts};
+pub use self::overload::OverloadBackoff;
 pub use self::retry::RetryPolicy;
+pub use self::warning::{Warning, WarningHandler};
 
 pub(crate) use self::request::{Outgoing, Subject};
 pub(crate) use self::status_body::failure;
@@ -55,6 +59,7 @@ pub struct Client {
 struct Shared {
     options: ClientOptions,
     limiter: Option<Arc<limiter::Limiter>>,
+    overload: Option<Arc<overload::Overload>>,
     jitter: Arc<retry::Jitter>,
 }
 
@@ -65,6 +70,7 @@ impl Client {
             transport: Arc::new(transport),
             shared: Arc::new(Shared {
                 limiter: None,
+                overload: options.overload.map(overload::Overload::new).map(Arc::new),
                 jitter: Arc::new(retry::Jitter::new(options.seed)),
                 options,
             }),
@@ -163,6 +169,25 @@ impl Client {
         let shared = Arc::make_mut(&mut client.shared);
         shared.limiter = Some(Arc::new(limiter::Limiter::new(qps, burst)));
         client
+    }
+
+    /// The same client, whose requests all slow down while the server is overloaded. Off by
+    /// default. Every clone of the result shares it.
+    #[must_use]
+    pub fn with_overload_backoff(&self, backoff: OverloadBackoff) -> Self {
+        let mut client = self.with_options(|options| options.overload = Some(backoff));
+        let shared = Arc::make_mut(&mut client.shared);
+        shared.overload = Some(Arc::new(overload::Overload::new(backoff)));
+        client
+    }
+
+    /// The same client; the server's warnings go to `handle` instead of the log.
+    #[must_use]
+    pub fn with_warning_handler(
+        &self,
+        handle: impl Fn(&Warning<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.with_options(|options| options.warnings = WarningHandler::new(handle))
     }
 
     fn with_options(&self, change: impl FnOnce(&mut ClientOptions)) -> Self {

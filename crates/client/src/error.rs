@@ -241,6 +241,10 @@ pub enum RequestError {
     /// Server-side apply needs a field manager, in the options or on the client.
     #[error("server-side apply needs a field manager")]
     FieldManagerRequired,
+    /// A configuration to apply is what somebody wants, not an object as it was read (client-go
+    /// DY1).
+    #[error("server-side apply takes no managedFields")]
+    ManagedFieldsApplied,
     /// A watch that goes on by itself needs a resource version to begin at.
     #[error("choose a resource version to watch from: list first")]
     ResourceVersionRequired,

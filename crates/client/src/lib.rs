@@ -143,7 +143,9 @@ pub mod wait;
 mod watch;
 
 pub use api::{Api, Deleted, Subresource};
-pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
+pub use client::{
+    Client, ClientOptions, OverloadBackoff, RetryPolicy, Timeouts, Warning, WarningHandler,
+};
 pub use config::{Config, ConfigError, ConnectError};
 pub use conflict::{ConflictRetries, retry_on_conflict};
 pub use credentials::{Credentials, Secret};

@@ -3,10 +3,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 use super::metering::Meter;
 use super::retry::Retries;
-use super::{Client, Outgoing, body, status_body, warning};
+use super::{Client, Outgoing, body, status_body, trace};
 use crate::error::{RequestError, Result};
 use crate::transport::{ByteStream, Lane, TransportError};
 
@@ -52,7 +53,11 @@ impl Client {
         let options = self.options();
         let mut meter = Meter::new(&options.metrics, &outgoing.method, &options.server);
         let start = Instant::now();
-        let outcome = self.metered_tries(outgoing, &mut meter).await;
+        let span = trace::span(outgoing);
+        let outcome = self
+            .metered_tries(outgoing, &mut meter, &span)
+            .instrument(span.clone())
+            .await;
         if !outgoing.is_watch() {
             meter.finished(start.elapsed());
         }
@@ -63,16 +68,23 @@ impl Client {
         &self,
         outgoing: &Outgoing,
         meter: &mut Meter<'_>,
+        span: &Span,
     ) -> Result<http::Response<ByteStream>> {
         let options = self.options();
         let mut retries = Retries::new(options.retry, outgoing);
         let mut refreshed = false;
         let mut limited = !outgoing.is_watch();
+        let mut previous: Option<TransportError> = None;
+        let mut tries = 0_u32;
         loop {
+            tries += 1;
             if let (Some(limiter), true) = (&self.shared.limiter, limited) {
                 meter.limited(limiter.wait().await);
             }
             limited = true;
+            if let Some(overload) = &self.shared.overload {
+                overload.pass().await;
+            }
             let authorization = options.credentials.authorization().await?;
             let request = self.build(outgoing, authorization.as_ref())?;
             let outcome = self.send_once(outgoing, request).await;
@@ -83,12 +95,21 @@ impl Client {
                 Err(error) => match retries.after_error(&error) {
                     Some(wait) => {
                         self.pause(outgoing, wait, &error).await;
+                        previous = Some(error);
                         continue;
                     }
-                    None => return Err(error.during(&outgoing.subject.to_string()).into()),
+                    None => {
+                        let error = error.after(previous.as_ref());
+                        return Err(error.during(&outgoing.subject.to_string()).into());
+                    }
                 },
             };
-            warning::report(response.headers());
+            previous = None;
+            trace::answered(span, tries, response.status(), response.headers());
+            if let Some(overload) = &self.shared.overload {
+                overload.answered(response.status());
+            }
+            options.warnings.report(response.headers());
             if succeeded(outgoing, response.status()) {
                 return Ok(response);
             }

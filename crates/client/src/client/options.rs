@@ -3,7 +3,7 @@ use std::time::Duration;
 use evenkeel_observe::Metrics;
 use http::Uri;
 
-use super::RetryPolicy;
+use super::{OverloadBackoff, RetryPolicy, WarningHandler};
 use crate::config::{Config, ConnectError};
 use crate::credentials::Credentials;
 
@@ -25,6 +25,10 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// When to try again.
     pub retry: RetryPolicy,
+    /// Whether all requests slow down while the server is overloaded.
+    pub overload: Option<OverloadBackoff>,
+    /// Where the server's warnings go.
+    pub warnings: WarningHandler,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// The largest event that a watch takes, in bytes. Default 16 MiB.
@@ -96,10 +100,12 @@ impl ClientOptions {
             server,
             credentials: Credentials::none(),
             default_namespace: "default".into(),
-            user_agent: concat!("evenkeel-client/", env!("CARGO_PKG_VERSION")).into(),
+            user_agent: default_agent(),
             field_manager: None,
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
+            overload: None,
+            warnings: WarningHandler::default(),
             metrics: Metrics::none(),
             largest_event: 16 << 20,
             seed: 0,
@@ -139,4 +145,21 @@ impl ClientOptions {
         self.retry = retry;
         self
     }
+}
+
+/// Name, version and platform, the last as client-go spells it (client-go RC13).
+fn default_agent() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let arch = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        arch => arch,
+    };
+    format!(
+        "evenkeel-client/{} ({os}/{arch})",
+        env!("CARGO_PKG_VERSION")
+    )
 }

@@ -90,6 +90,17 @@ impl TransportError {
         self
     }
 
+    /// Names the failure of the try before this one, unless it was the same (client-go RC5).
+    pub(crate) fn after(mut self, previous: Option<&Self>) -> Self {
+        if let Some(previous) = previous
+            && previous.detail != self.detail
+        {
+            let detail = format!("{}, and the try before: {}", self.detail, previous.detail);
+            self.detail = detail.into();
+        }
+        self
+    }
+
     /// The kind of failure.
     #[must_use]
     pub fn kind(&self) -> TransportErrorKind {

@@ -45,7 +45,9 @@ async fn wait(
     condition: impl Fn(Option<&Pod>) -> bool,
 ) -> Result<Option<Pod>, WaitError> {
     let pods = server.client().namespaced::<Pod>("ns");
-    pods.wait_for("a", condition).await
+    let day = Duration::from_secs(86_400);
+    let waited = tokio::time::timeout(day, pods.wait_for("a", condition)).await;
+    waited.expect("it should end")
 }
 
 #[tokio::test(start_paused = true)]
