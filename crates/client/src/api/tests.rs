@@ -367,8 +367,10 @@ async fn every_writing_verb_takes_dry_run_manager_and_validation() {
             "{target}"
         );
     }
-    let mut rehearsed = DeleteOptions::default();
-    rehearsed.dry_run = vec!["All".into()];
+    let rehearsed = DeleteOptions {
+        dry_run: vec!["All".into()],
+        ..DeleteOptions::default()
+    };
     pods.delete("a", &rehearsed).await.unwrap();
     pods.delete_collection(&rehearsed, &ListOptions::default())
         .await

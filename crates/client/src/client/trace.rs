@@ -84,8 +84,7 @@ mod tests {
         let server = Scripted::new(move |nth, _| answer(nth));
         target(&server).await;
         drop(guard);
-        let text = notes.0.lock().clone();
-        text
+        notes.0.lock().clone()
     }
 
     #[tokio::test(start_paused = true)]

@@ -46,6 +46,13 @@ struct Held {
     asked: Instant,
 }
 
+impl Held {
+    fn may_improve(&self) -> bool {
+        let failures = &self.discovery.failures;
+        failures.iter().any(super::DiscoveryFailure::may_pass)
+    }
+}
+
 /// What there is to ask for.
 enum Want {
     Everything,
@@ -85,9 +92,7 @@ impl DiscoveryCache {
     pub async fn get(&self) -> Result<Arc<Discovery>> {
         self.ask(|held, waited| match held {
             None => Some(Want::Everything),
-            Some(held) if !waited && held.discovery.failures.iter().any(|f| f.may_pass()) => {
-                Some(Want::Failures(held.clone()))
-            }
+            Some(held) if !waited && held.may_improve() => Some(Want::Failures(held.clone())),
             Some(_) => None,
         })
         .await

@@ -133,7 +133,7 @@ async fn y1_d3_readers_share_one_discovery_and_errors_are_not_kept() {
     assert!(
         outcomes
             .iter()
-            .all(|o| o.as_ref().is_err_and(|e| e.is_forbidden()))
+            .all(|o| o.as_ref().is_err_and(crate::Error::is_forbidden))
     );
     assert_eq!(server.targets(), ["/api"], "one asked for all");
     fails.store(false, Ordering::Relaxed);

@@ -36,7 +36,9 @@ fn retry(server: &Scripted, version: u64) -> RetryWatch<Pod> {
 async fn all(watch: &mut RetryWatch<Pod>) -> Vec<String> {
     let all = watch.map(|event| describe(&event)).collect();
     let hour = Duration::from_secs(3600);
-    tokio::time::timeout(hour, all).await.expect("it should end")
+    tokio::time::timeout(hour, all)
+        .await
+        .expect("it should end")
 }
 
 /// The versions that were asked for.
