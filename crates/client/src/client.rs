@@ -112,7 +112,21 @@ impl Client {
         }
     }
 
-    /// A client of a `tower_service::Service`: a server in the same process, a `kube::Client`.
+    /// A client over a `kube::Client`, with its default namespace: see
+    /// [`KubeTransport`](crate::KubeTransport).
+    #[cfg(feature = "kube-client")]
+    #[must_use]
+    pub fn from_kube(client: kube_client::Client) -> Self {
+        let options = ClientOptions {
+            default_namespace: client.default_namespace().to_owned(),
+            seed: evenkeel_pace::Rng::from_entropy().next_u64(),
+            ..ClientOptions::default()
+        };
+        Self::new(crate::transport::KubeTransport::new(client), options)
+    }
+
+    /// A client of a `tower_service::Service`: a server in the same process, a stack of
+    /// middleware.
     pub fn from_service<S, B>(service: S) -> Self
     where
         S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>>

@@ -112,6 +112,7 @@
 //! |---|---|
 //! | `ring` (default) | the TLS provider; quick to build |
 //! | `aws-lc-rs` | the other TLS provider; used when `ring` is off |
+//! | `kube-client` | a `kube::Client` as the transport |
 //! | `ws` | commands in pods and connections to their ports, over WebSockets |
 //!
 //! With neither, the process-wide default provider is used if the program has installed one.
@@ -168,6 +169,8 @@ pub use pod::{
     AttachOptions, ExecOptions, ExitStatus, Input, Output, Process, ProcessOutput, Tunnel,
 };
 pub use pod::{LogOptions, LogStream, PodHandle};
+#[cfg(feature = "kube-client")]
+pub use transport::KubeTransport;
 pub use transport::{
     ByteStream, Lane, ReqwestTransport, ServiceTransport, Transport, TransportError,
     TransportErrorKind, TransportOptions,

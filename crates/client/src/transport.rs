@@ -3,12 +3,16 @@
 mod connection;
 mod error;
 mod http_error;
+#[cfg(feature = "kube-client")]
+mod kube;
 mod reqwest;
 mod service;
 mod tls;
 mod watch_pool;
 
 pub use self::error::{TransportError, TransportErrorKind};
+#[cfg(feature = "kube-client")]
+pub use self::kube::KubeTransport;
 pub use self::reqwest::{ReqwestTransport, TransportOptions};
 pub use self::service::ServiceTransport;
 
@@ -27,7 +31,8 @@ pub type ByteStream = BoxStream<'static, Result<Bytes, TransportError>>;
 /// reset the stream), so that a cancelled watch costs the server nothing.
 ///
 /// Implementations here: [`ReqwestTransport`] for the network, [`ServiceTransport`] for any
-/// `tower_service::Service`, such as a server in the same process or a `kube::Client`.
+/// `tower_service::Service`, such as a server in the same process, and, with the feature
+/// `kube-client`, `KubeTransport` for a `kube::Client`.
 ///
 /// # Errors
 ///
