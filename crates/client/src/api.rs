@@ -1,6 +1,7 @@
 //! Typed access to one resource.
 
 mod delete;
+mod pages;
 mod read;
 mod subresource;
 #[cfg(test)]
@@ -154,7 +155,7 @@ impl<K> Api<K> {
         }
     }
 
-    fn subject(&self, verb: &'static str, name: &str) -> Subject {
+    pub(crate) fn subject(&self, verb: &'static str, name: &str) -> Subject {
         Subject::new(verb, &self.resource, name)
     }
 
@@ -168,7 +169,7 @@ impl<K> Api<K> {
     }
 
     /// The path of one object, or of a subresource of it.
-    fn object(
+    pub(crate) fn object(
         &self,
         namespace: Option<&str>,
         name: &str,

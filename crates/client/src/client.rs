@@ -5,11 +5,12 @@ mod exchange;
 mod limiter;
 mod metering;
 mod options;
+mod overload;
 mod request;
 mod retry;
-mod server_backoff;
 mod status_body;
 mod timeouts;
+mod trace;
 mod user_agent;
 mod warning;
 
@@ -17,7 +18,9 @@ mod warning;
 mod tests;
 
 pub use self::options::{ClientOptions, Timeouts};
+pub use self::overload::OverloadBackoff;
 pub use self::retry::RetryPolicy;
+pub use self::warning::{Warning, WarningHandler};
 
 pub(crate) use self::request::{Outgoing, Subject};
 pub(crate) use self::status_body::failure;
@@ -25,7 +28,6 @@ pub(crate) use self::timeouts::{IdleLimited, idle_limited};
 
 use std::error::Error as StdError;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_meta::{ApiResource, DynamicObject, Metadata, Object, Resource};
@@ -59,6 +61,7 @@ pub struct Client {
 struct Shared {
     options: ClientOptions,
     limiter: Option<Arc<limiter::Limiter>>,
+    overload: Option<Arc<overload::Overload>>,
     jitter: Arc<retry::Jitter>,
 }
 
@@ -69,6 +72,7 @@ impl Client {
             transport: Arc::new(transport),
             shared: Arc::new(Shared {
                 limiter: None,
+                overload: options.overload.map(overload::Overload::new).map(Arc::new),
                 jitter: Arc::new(retry::Jitter::new(options.seed)),
                 options,
             }),
@@ -110,7 +114,21 @@ impl Client {
         }
     }
 
-    /// A client of a `tower_service::Service`: a server in the same process, a `kube::Client`.
+    /// A client over a `kube::Client`, with its default namespace: see
+    /// [`KubeTransport`](crate::KubeTransport).
+    #[cfg(feature = "kube-client")]
+    #[must_use]
+    pub fn from_kube(client: kube_client::Client) -> Self {
+        let options = ClientOptions {
+            default_namespace: client.default_namespace().to_owned(),
+            seed: evenkeel_pace::Rng::from_entropy().next_u64(),
+            ..ClientOptions::default()
+        };
+        Self::new(crate::transport::KubeTransport::new(client), options)
+    }
+
+    /// A client of a `tower_service::Service`: a server in the same process, a stack of
+    /// middleware.
     pub fn from_service<S, B>(service: S) -> Self
     where
         S: Service<http::Request<Full<Bytes>>, Response = http::Response<B>>
@@ -175,18 +193,26 @@ impl Client {
         client
     }
 
-    /// The same client, that starts no request for `base`, then twice as long and so on up to
-    /// `longest`, while the server answers 429 or 5xx. Every clone of the result shares it.
+    /// The same client, whose requests all slow down while the server is overloaded. Every clone
+    /// of the result shares it.
     ///
     /// Off by default, unless the variables `KUBE_CLIENT_BACKOFF_BASE` and
-    /// `KUBE_CLIENT_BACKOFF_DURATION` are set when a client is made of a configuration. Unlike
-    /// in client-go it acts across requests (client-go RC14).
+    /// `KUBE_CLIENT_BACKOFF_DURATION` are set when a client is made of a configuration.
     #[must_use]
-    pub fn with_server_backoff(&self, base: Duration, longest: Duration) -> Self {
-        self.with_options(|options| {
-            let backoff = server_backoff::ServerBackoff::new(base, longest, options.seed);
-            options.server_backoff = Some(Arc::new(backoff));
-        })
+    pub fn with_overload_backoff(&self, backoff: OverloadBackoff) -> Self {
+        let mut client = self.with_options(|options| options.overload = Some(backoff));
+        let shared = Arc::make_mut(&mut client.shared);
+        shared.overload = Some(Arc::new(overload::Overload::new(backoff)));
+        client
+    }
+
+    /// The same client; the server's warnings go to `handle` instead of the log.
+    #[must_use]
+    pub fn with_warning_handler(
+        &self,
+        handle: impl Fn(&Warning<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.with_options(|options| options.warnings = WarningHandler::new(handle))
     }
 
     fn with_options(&self, change: impl FnOnce(&mut ClientOptions)) -> Self {

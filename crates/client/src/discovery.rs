@@ -1,11 +1,16 @@
 //! What a server serves.
 
 mod aggregated;
+mod cache;
 mod fetch;
 mod lookup;
+mod mapper;
 mod plain;
 #[cfg(test)]
 mod tests;
+
+pub use self::cache::DiscoveryCache;
+pub use self::mapper::{MapError, Match, RestMapper};
 
 use evenkeel_meta::{ApiResource, Scope};
 
@@ -64,6 +69,26 @@ pub struct DiscoveryFailure {
     pub group_version: String,
     /// Why; `None` when the server itself only says that it is stale.
     pub error: Option<Error>,
+    /// Where its resources belong among the others.
+    place: usize,
+    /// Whether it is the version of its group that the server prefers.
+    preferred: bool,
+}
+
+impl DiscoveryFailure {
+    /// Its group; empty for the core group.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.group_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+    }
+
+    /// Whether it may well be readable a little later.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        self.error.as_ref().is_none_or(Error::is_retryable)
+    }
 }
 
 impl DiscoveredResource {

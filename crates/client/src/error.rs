@@ -241,6 +241,13 @@ pub enum RequestError {
     /// Server-side apply needs a field manager, in the options or on the client.
     #[error("server-side apply needs a field manager")]
     FieldManagerRequired,
+    /// A configuration to apply is what somebody wants, not an object as it was read (client-go
+    /// DY1).
+    #[error("server-side apply takes no managedFields")]
+    ManagedFieldsApplied,
+    /// A watch that goes on by itself needs a resource version to begin at.
+    #[error("choose a resource version to watch from: list first")]
+    ResourceVersionRequired,
     /// The URI or a header is malformed.
     #[error("malformed request: {0}")]
     Malformed(String),
@@ -339,6 +346,15 @@ pub enum WatchError {
         resource: Arc<str>,
         /// The limit in bytes.
         limit: usize,
+    },
+    /// A [`RetryWatch`](crate::RetryWatch) cannot begin: the request makes no sense.
+    #[error("watch {resource}: {error}")]
+    Refused {
+        /// What was watched.
+        resource: Arc<str>,
+        /// Why.
+        #[source]
+        error: Error,
     },
 }
 

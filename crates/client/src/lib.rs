@@ -3,7 +3,7 @@
 //!
 //! Use it for controllers, and for anything that follows the state of a cluster. To *keep*
 //! that state, with indexes and handlers, put `evenkeel-store` on top. It is no replacement
-//! for kubectl, and it does not (yet) upgrade connections for `exec` and port-forward.
+//! for kubectl.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -93,7 +93,8 @@
 //!   client certificate or CA has new connections, and watches on the old ones end within a
 //!   bound. Exec plugins run once for all who wait, and are killed when nobody does.
 //! - **No globals.** The TLS provider is chosen by a feature and handed over explicitly;
-//!   nothing is spawned, and everything ends when it is dropped.
+//!   nothing is spawned but the task of a `Process` or `Tunnel` (feature `ws`), and everything
+//!   ends when it is dropped.
 //!
 //! # Cancel safety
 //!
@@ -114,6 +115,8 @@
 //! |---|---|
 //! | `ring` (default) | the TLS provider; quick to build |
 //! | `aws-lc-rs` | the other TLS provider; used when `ring` is off |
+//! | `kube-client` | a `kube::Client` as the transport |
+//! | `ws` | commands in pods and connections to their ports, over WebSockets |
 //!
 //! With neither, the process-wide default provider is used if the program has installed one.
 //!
@@ -137,20 +140,27 @@ mod json;
 mod list;
 mod options;
 mod patch;
+mod pod;
 mod query;
 #[cfg(test)]
 mod testing;
 mod transport;
+pub mod wait;
 mod watch;
 
 pub use api::{Api, Deleted, Subresource};
-pub use client::{Client, ClientOptions, RetryPolicy, Timeouts};
+pub use client::{
+    Client, ClientOptions, OverloadBackoff, RetryPolicy, Timeouts, Warning, WarningHandler,
+};
 pub use config::{Config, ConfigError, ConnectError, KubeconfigFile};
 pub use conflict::{ConflictRetries, retry_on_conflict};
 pub use credentials::{
     Credentials, ExecConfig, ExecPolicy, ExecVersion, Impersonation, InteractiveMode, Secret,
 };
-pub use discovery::{DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryFailure};
+pub use discovery::{
+    DiscoveredResource, DiscoveredSubresource, Discovery, DiscoveryCache, DiscoveryFailure,
+    MapError, Match, RestMapper,
+};
 pub use error::{
     CredentialError, DecodeError, EncodeError, Error, PluginFailure, RequestError, Result,
     WatchError,
@@ -162,8 +172,16 @@ pub use options::{
     WriteOptions,
 };
 pub use patch::Patch;
+#[cfg(feature = "ws")]
+pub use pod::{
+    AttachOptions, ExecOptions, ExitStatus, Input, Output, Process, ProcessOutput, Tunnel,
+};
+pub use pod::{LogOptions, LogStream, PodHandle};
+#[cfg(feature = "kube-client")]
+pub use transport::KubeTransport;
 pub use transport::{
     ByteStream, Lane, ReqwestTransport, ServiceTransport, Transport, TransportError,
     TransportErrorKind, TransportOptions,
 };
-pub use watch::{Change, WatchEvent, WatchStream};
+pub use wait::{Verdict, WaitError, Waiter};
+pub use watch::{Change, RetryWatch, WatchEvent, WatchStream};

@@ -1,8 +1,9 @@
 use bytes::Bytes;
 use evenkeel_meta::PatchKind;
-use serde::Serialize;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 
-use crate::error::EncodeError;
+use crate::error::{EncodeError, RequestError};
 
 /// A change to send: the kind and the encoded body.
 ///
@@ -59,6 +60,34 @@ impl Patch {
     pub(crate) fn body(&self) -> Result<Bytes, EncodeError> {
         self.body.clone()
     }
+
+    /// Refuses an apply that the server would, or that would do what nobody means.
+    pub(crate) fn check(&self, manager: Option<&str>) -> Result<(), RequestError> {
+        if self.kind != PatchKind::Apply {
+            return Ok(());
+        }
+        if manager.is_none() {
+            return Err(RequestError::FieldManagerRequired);
+        }
+        match &self.body {
+            Ok(body) if has_managed_fields(body) => Err(RequestError::ManagedFieldsApplied),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn has_managed_fields(body: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Meta,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Meta {
+        managed_fields: Option<IgnoredAny>,
+    }
+    serde_json::from_slice::<Object>(body)
+        .is_ok_and(|object| object.metadata.managed_fields.is_some())
 }
 
 pub(crate) fn encode(body: &(impl Serialize + ?Sized)) -> Result<Bytes, EncodeError> {

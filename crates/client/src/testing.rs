@@ -1,6 +1,7 @@
 //! A scripted server for the tests beside the code.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use evenkeel_meta::{ApiResource, Complete, Meta, Object, Resource, Scope};
@@ -19,6 +20,7 @@ pub(crate) struct Answer {
     headers: Vec<(&'static str, String)>,
     chunks: Vec<Result<Bytes, TransportError>>,
     end: End,
+    delay: Duration,
 }
 
 enum End {
@@ -39,6 +41,7 @@ impl Answer {
             headers: Vec::new(),
             chunks: Vec::new(),
             end: End::Closed,
+            delay: Duration::ZERO,
         }
     }
 
@@ -79,6 +82,12 @@ impl Answer {
         self
     }
 
+    /// After this time.
+    pub(crate) fn late(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
     fn respond(self) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
         match self.end {
             End::NoHead => return std::future::pending().boxed(),
@@ -97,7 +106,14 @@ impl Answer {
         for (name, value) in self.headers {
             response = response.header(name, value);
         }
-        std::future::ready(Ok(response.body(body).unwrap())).boxed()
+        let delay = self.delay;
+        async move {
+            if !delay.is_zero() {
+                tokio::time::sleep(delay).await;
+            }
+            Ok(response.body(body).unwrap())
+        }
+        .boxed()
     }
 }
 
@@ -135,6 +151,11 @@ impl Scripted {
             behaviour: Arc::new(behaviour),
             seen: Arc::default(),
         }
+    }
+
+    /// What it would answer, for a server that differs in a few answers.
+    pub(crate) fn behave(&self, nth: usize, seen: &Seen) -> Answer {
+        (self.behaviour)(nth, seen)
     }
 
     pub(crate) fn client(&self) -> Client {

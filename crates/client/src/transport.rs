@@ -4,6 +4,8 @@ mod connection;
 mod drain;
 mod error;
 mod http_error;
+#[cfg(feature = "kube-client")]
+mod kube;
 mod options;
 mod pool;
 mod reload;
@@ -13,6 +15,8 @@ mod tls;
 mod watch_pool;
 
 pub use self::error::{TransportError, TransportErrorKind};
+#[cfg(feature = "kube-client")]
+pub use self::kube::KubeTransport;
 pub use self::options::TransportOptions;
 pub use self::reqwest::ReqwestTransport;
 pub use self::service::ServiceTransport;
@@ -32,7 +36,8 @@ pub type ByteStream = BoxStream<'static, Result<Bytes, TransportError>>;
 /// reset the stream), so that a cancelled watch costs the server nothing.
 ///
 /// Implementations here: [`ReqwestTransport`] for the network, [`ServiceTransport`] for any
-/// `tower_service::Service`, such as a server in the same process or a `kube::Client`.
+/// `tower_service::Service`, such as a server in the same process, and, with the feature
+/// `kube-client`, `KubeTransport` for a `kube::Client`.
 ///
 /// # Errors
 ///
@@ -67,4 +72,7 @@ pub enum Lane {
     List,
     /// Everything short: writes, and reads of one object.
     Write,
+    /// A connection of its own, over HTTP/1.1, that shall become a WebSocket. The answer 101
+    /// carries hyper's upgrade among its extensions, as hyper's own answers do.
+    Upgrade,
 }

@@ -1,8 +1,12 @@
 //! Watch streams.
 
 mod decoder;
+mod resume;
+mod retry;
 #[cfg(test)]
 mod tests;
+
+pub use self::retry::RetryWatch;
 
 use std::pin::Pin;
 use std::sync::Arc;

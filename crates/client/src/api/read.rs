@@ -4,11 +4,12 @@ use serde::de::DeserializeOwned;
 
 use super::Api;
 use crate::client::{Outgoing, Subject, idle_limited};
-use crate::error::{DecodeError, Error, Result};
+use crate::error::{DecodeError, Error, RequestError, Result};
 use crate::list::{List, Page, PageStream, Pager};
 use crate::options::{ListOptions, WatchOptions};
 use crate::transport::Lane;
-use crate::watch::WatchStream;
+use crate::wait::{Verdict, WaitError, Waiter};
+use crate::watch::{RetryWatch, WatchStream};
 
 impl<K: Object + DeserializeOwned> Api<K> {
     /// One object.
@@ -126,6 +127,83 @@ impl<K: Object + DeserializeOwned> Api<K> {
             self.adopt,
             self.client.options().largest_event,
         ))
+    }
+
+    /// Changes from the options' version on, as one stream that outlives the watches that it is
+    /// made of: see [`RetryWatch`].
+    ///
+    /// Bookmarks are asked for in any case; when to end the watch is left to the server.
+    ///
+    /// # Errors
+    ///
+    /// Without a resource version to begin at, which a list gives.
+    pub fn retry_watch(&self, options: &WatchOptions) -> Result<RetryWatch<K>, RequestError>
+    where
+        K: 'static,
+    {
+        let version = &options.resource_version;
+        if version.is_unset() || version.is_any() {
+            return Err(RequestError::ResourceVersionRequired);
+        }
+        let mut options = options.clone();
+        options.bookmarks = true;
+        options.timeout = None;
+        options.send_initial_events = false;
+        Ok(RetryWatch::new(self.clone(), options))
+    }
+
+    /// Follows one object, so that several conditions can be waited for one after the other.
+    ///
+    /// # Errors
+    ///
+    /// If the name cannot be one, or a namespace is needed and not chosen.
+    pub fn waiter(&self, name: &str) -> Result<Waiter<K>, RequestError>
+    where
+        K: 'static,
+    {
+        self.object(None, name, None)?;
+        Ok(Waiter::new(self.clone(), name))
+    }
+
+    /// Waits until an object is as `condition` wants it, `None` standing for "not there", and
+    /// answers with that state. Ready-made conditions are in [`wait`](crate::wait).
+    ///
+    /// It lists and watches with a field selector on the name, and waits outages out. There is
+    /// no time limit: put `tokio::time::timeout` around it.
+    ///
+    /// ```
+    /// # async fn example(client: &evenkeel_client::Client) -> Result<(), evenkeel_client::WaitError> {
+    /// use evenkeel_client::wait::is_established;
+    /// use evenkeel_meta::{ApiResource, Scope};
+    ///
+    /// let crds = ApiResource::new_static(
+    ///     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", Scope::Cluster,
+    /// );
+    /// let crds = client.dynamic(crds, None);
+    /// crds.wait_for("widgets.example.com", is_established()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// See [`WaitError`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future ends the wait; nothing else happens.
+    pub async fn wait_for<V: Into<Verdict>>(
+        &self,
+        name: &str,
+        condition: impl Fn(Option<&K>) -> V,
+    ) -> Result<Option<K>, WaitError>
+    where
+        K: 'static,
+    {
+        let waiter = self.waiter(name);
+        let mut waiter = waiter.map_err(|error| WaitError::Request(error.into()))?;
+        waiter.until(condition).await?;
+        Ok(waiter.into_state())
     }
 
     pub(super) async fn send_for_object(&self, request: &Outgoing) -> Result<K> {

@@ -96,6 +96,7 @@ impl<T: DeserializeOwned> Subresource<T> {
     ///
     /// As [`Api::patch`].
     pub async fn patch(&self, name: &str, patch: &Patch, options: &PatchOptions) -> Result<T> {
+        patch.check(options.write.field_manager.as_deref().or(self.manager()))?;
         let mut target = self.api.object(None, name, Some(&self.name))?;
         options.write_to(self.manager(), &mut target);
         let request = self

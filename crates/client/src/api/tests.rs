@@ -335,3 +335,47 @@ async fn a_namespace_means_nothing_to_a_cluster_scoped_kind() {
     assert_eq!(server.targets(), ["/api/v1/nodes/n1"]);
     assert_eq!(api.namespace(), None);
 }
+
+#[tokio::test]
+async fn every_writing_verb_takes_dry_run_manager_and_validation() {
+    let server = pod_server();
+    let pods = server.client().namespaced::<Pod>("ns");
+    let pod = Pod::named("ns", "a");
+    let write = WriteOptions::default()
+        .dry_run()
+        .field_manager("me")
+        .field_validation(FieldValidation::Warn);
+    let patching = PatchOptions::default()
+        .dry_run()
+        .field_manager("me")
+        .field_validation(FieldValidation::Warn);
+    let patch = Patch::merge(&serde_json::json!({}));
+    let scale = pods.subresource::<Pod>("scale");
+    pods.create(&pod, &write).await.unwrap();
+    pods.update(&pod, &write).await.unwrap();
+    pods.update_status(&pod, &write).await.unwrap();
+    pods.patch("a", &patch, &patching).await.unwrap();
+    pods.patch_status("a", &patch, &patching).await.unwrap();
+    pods.apply("a", &pod, &patching).await.unwrap();
+    scale.create("a", &pod, &write).await.unwrap();
+    scale.update("a", &pod, &write).await.unwrap();
+    scale.patch("a", &patch, &patching).await.unwrap();
+    for target in server.targets() {
+        let (_, query) = target.split_once('?').unwrap();
+        assert_eq!(
+            query, "dryRun=All&fieldManager=me&fieldValidation=Warn",
+            "{target}"
+        );
+    }
+    let rehearsed = DeleteOptions {
+        dry_run: vec!["All".into()],
+        ..DeleteOptions::default()
+    };
+    pods.delete("a", &rehearsed).await.unwrap();
+    pods.delete_collection(&rehearsed, &ListOptions::default())
+        .await
+        .unwrap();
+    let seen = server.seen();
+    assert_eq!(seen.len(), 11);
+    assert!(seen[9..].iter().all(|s| s.body == r#"{"dryRun":["All"]}"#));
+}

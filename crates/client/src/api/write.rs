@@ -62,11 +62,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         options: &PatchOptions,
     ) -> Result<K> {
         let manager = self.client.options().field_manager.as_deref();
-        if patch.kind() == evenkeel_meta::PatchKind::Apply
-            && options.write.field_manager.as_deref().or(manager).is_none()
-        {
-            return Err(RequestError::FieldManagerRequired.into());
-        }
+        patch.check(options.write.field_manager.as_deref().or(manager))?;
         let mut target = self.object(None, name, subresource)?;
         options.write_to(manager, &mut target);
         let request = self

@@ -3,13 +3,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 use super::metering::Meter;
 use super::retry::Retries;
-use super::{Client, Outgoing, body, status_body, warning};
+use super::{Client, Outgoing, body, status_body, trace};
 use crate::credentials::Offer;
 use crate::error::{RequestError, Result};
-use crate::transport::{ByteStream, TransportError};
+use crate::transport::{ByteStream, Lane, TransportError};
 
 impl Client {
     /// Sends a request whose answer is small, and reads that whole.
@@ -53,7 +54,11 @@ impl Client {
         let options = self.options();
         let mut meter = Meter::new(&options.metrics, &outgoing.method, &options.server);
         let start = Instant::now();
-        let outcome = self.metered_tries(outgoing, &mut meter).await;
+        let span = trace::span(outgoing);
+        let outcome = self
+            .metered_tries(outgoing, &mut meter, &span)
+            .instrument(span.clone())
+            .await;
         if !outgoing.is_watch() {
             meter.finished(start.elapsed());
         }
@@ -64,28 +69,28 @@ impl Client {
         &self,
         outgoing: &Outgoing,
         meter: &mut Meter<'_>,
+        span: &Span,
     ) -> Result<http::Response<ByteStream>> {
         let options = self.options();
-        let mut retries = Retries::new(options.retry, &outgoing.method);
+        let mut retries = Retries::new(options.retry, outgoing);
         let mut refreshed = false;
-        let mut previous = None;
         let mut limited = !outgoing.is_watch();
+        let mut previous: Option<TransportError> = None;
+        let mut tries = 0_u32;
         loop {
+            tries += 1;
             if let (Some(limiter), true) = (&self.shared.limiter, limited) {
                 meter.limited(limiter.wait().await);
             }
             limited = true;
-            if let Some(backoff) = &options.server_backoff {
-                backoff.wait().await;
+            if let Some(overload) = &self.shared.overload {
+                overload.pass().await;
             }
             let offer = self.offer(outgoing).await?;
             let request = self.build(outgoing, offer.header.as_ref())?;
             let outcome = self.send_once(outgoing, request).await;
             let code = outcome.as_ref().ok().map(http::Response::status);
             meter.tried(code, outgoing.body.len());
-            if let (Some(backoff), Some(code)) = (&options.server_backoff, code) {
-                backoff.answered(code);
-            }
             let response = match outcome {
                 Ok(response) => response,
                 Err(error) => match retries.after_error(&error) {
@@ -101,7 +106,11 @@ impl Client {
                 },
             };
             previous = None;
-            warning::report(response.headers());
+            trace::answered(span, tries, response.status(), response.headers());
+            if let Some(overload) = &self.shared.overload {
+                overload.answered(response.status());
+            }
+            options.warnings.report(response.headers());
             if succeeded(outgoing, response.status()) {
                 return Ok(meter.sized(outgoing, response));
             }
@@ -149,6 +158,9 @@ impl Client {
         outgoing: &Outgoing,
         request: http::Request<Bytes>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
+        if outgoing.patient {
+            return self.transport.send(outgoing.lane, request).await;
+        }
         let timeouts = &self.options().timeouts;
         let limit = if outgoing.is_watch() {
             timeouts.watch_head
@@ -193,12 +205,13 @@ fn brings_its_own(outgoing: &Outgoing) -> bool {
     outgoing.headers.contains_key(header::AUTHORIZATION)
 }
 
-/// A watch is only a watch when the answer is 200; other requests succeed with any 2xx.
+/// A watch is only a watch when the answer is 200, and an upgrade is one with 101; other
+/// requests succeed with any 2xx.
 fn succeeded(outgoing: &Outgoing, status: StatusCode) -> bool {
-    if outgoing.is_watch() {
-        status == StatusCode::OK
-    } else {
-        status.is_success()
+    match outgoing.lane {
+        Lane::Watch => status == StatusCode::OK,
+        Lane::Upgrade => status == StatusCode::SWITCHING_PROTOCOLS,
+        Lane::List | Lane::Write => status.is_success(),
     }
 }
 

@@ -1,11 +1,9 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_observe::Metrics;
 use http::Uri;
 
-use super::server_backoff::ServerBackoff;
-use super::{RetryPolicy, user_agent};
+use super::{OverloadBackoff, RetryPolicy, WarningHandler, user_agent};
 use crate::config::{Config, ConnectError};
 use crate::credentials::{Credentials, Impersonation};
 
@@ -29,8 +27,10 @@ pub struct ClientOptions {
     pub timeouts: Timeouts,
     /// When to try again.
     pub retry: RetryPolicy,
-    /// How requests are held back while the server is in trouble.
-    pub(crate) server_backoff: Option<Arc<ServerBackoff>>,
+    /// Whether all requests slow down while the server is overloaded.
+    pub overload: Option<OverloadBackoff>,
+    /// Where the server's warnings go.
+    pub warnings: WarningHandler,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// The largest event that a watch takes, in bytes. Default 16 MiB.
@@ -107,7 +107,8 @@ impl ClientOptions {
             field_manager: None,
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
-            server_backoff: None,
+            overload: None,
+            warnings: WarningHandler::default(),
             metrics: Metrics::none(),
             largest_event: 16 << 20,
             seed: 0,
@@ -125,9 +126,7 @@ impl ClientOptions {
         options.impersonation = config.impersonation().cloned();
         options.default_namespace = config.default_namespace().to_owned();
         options.seed = evenkeel_pace::Rng::from_entropy().next_u64();
-        let variable = |name: &str| std::env::var(name).ok();
-        let backoff = ServerBackoff::from_variables(variable, options.seed);
-        options.server_backoff = backoff.map(Arc::new);
+        options.overload = OverloadBackoff::from_variables(|name| std::env::var(name).ok());
         Ok(options)
     }
 

@@ -15,6 +15,8 @@ pub(crate) struct Outgoing {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) subject: Subject,
+    /// Whether the answer may take as long as it likes to begin.
+    pub(crate) patient: bool,
 }
 
 impl Outgoing {
@@ -26,6 +28,7 @@ impl Outgoing {
             headers: HeaderMap::with_capacity(8),
             body: Bytes::new(),
             subject,
+            patient: false,
         }
     }
 
@@ -43,6 +46,7 @@ impl Outgoing {
             target,
             headers: head.headers,
             body,
+            patient: false,
         }
     }
 
@@ -55,6 +59,11 @@ impl Outgoing {
         self.headers
             .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
         self.body = body;
+        self
+    }
+
+    pub(crate) fn patient(mut self) -> Self {
+        self.patient = true;
         self
     }
 

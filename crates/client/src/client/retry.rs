@@ -5,7 +5,8 @@ use evenkeel_pace::Rng;
 use http::Method;
 use parking_lot::Mutex;
 
-use crate::transport::{TransportError, TransportErrorKind};
+use super::Outgoing;
+use crate::transport::{Lane, TransportError, TransportErrorKind};
 
 /// When a request is sent again without its caller noticing (client-go RC2, RC3).
 ///
@@ -65,10 +66,11 @@ pub(crate) struct Retries {
 }
 
 impl Retries {
-    pub(crate) fn new(policy: RetryPolicy, method: &Method) -> Self {
+    pub(crate) fn new(policy: RetryPolicy, outgoing: &Outgoing) -> Self {
         Self {
             policy,
-            is_read: *method == Method::GET,
+            // A command that is run in a container is asked for by GET too.
+            is_read: outgoing.method == Method::GET && outgoing.lane != Lane::Upgrade,
             used: 0,
         }
     }

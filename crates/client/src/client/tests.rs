@@ -523,3 +523,5 @@ async fn a_body_in_many_chunks_is_joined() {
     let empty = Scripted::new(|_, _| Answer::new(200));
     assert!(matches!(get(&empty).await, Err(Error::Decode(_))));
 }
+
+mod requests;

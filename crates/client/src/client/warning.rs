@@ -1,23 +1,64 @@
+use std::fmt;
+use std::sync::Arc;
+
 use http::HeaderMap;
 
-/// Logs the `Warning` headers of an answer (client-go RC12): code 299 with a text is what
-/// API servers send to users.
-pub(crate) fn report(headers: &HeaderMap) {
-    for value in headers.get_all(http::header::WARNING) {
-        let Ok(text) = value.to_str() else { continue };
-        for warning in parse(text) {
-            if warning.code == 299 && !warning.text.is_empty() {
-                tracing::warn!(agent = warning.agent, "{}", warning.text);
+/// A remark of the server about a request: a deprecated version, an unknown field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Warning<'a> {
+    /// API servers use 299.
+    pub code: u16,
+    /// Who says it; `-` for nobody in particular.
+    pub agent: &'a str,
+    /// What it says.
+    pub text: String,
+}
+
+/// Where warnings go. The default logs those that are meant for users.
+#[derive(Clone)]
+pub struct WarningHandler(Arc<dyn Fn(&Warning<'_>) + Send + Sync>);
+
+impl WarningHandler {
+    /// Calls `handle` for each warning of each answer, of watches too, whatever its code.
+    ///
+    /// It is called on the way of the answer, so it should be quick.
+    pub fn new(handle: impl Fn(&Warning<'_>) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handle))
+    }
+
+    /// Drops them.
+    #[must_use]
+    pub fn ignore() -> Self {
+        Self::new(|_| {})
+    }
+
+    /// Hands over the `Warning` headers of an answer (client-go RC12).
+    pub(crate) fn report(&self, headers: &HeaderMap) {
+        for value in headers.get_all(http::header::WARNING) {
+            let Ok(text) = value.to_str() else { continue };
+            for warning in parse(text) {
+                (self.0)(&warning);
             }
         }
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Warning<'a> {
-    code: u16,
-    agent: &'a str,
-    text: String,
+impl Default for WarningHandler {
+    /// Code 299 with a text is what API servers send to users.
+    fn default() -> Self {
+        Self::new(|warning| {
+            if warning.code == 299 && !warning.text.is_empty() {
+                tracing::warn!(agent = warning.agent, "{}", warning.text);
+            }
+        })
+    }
+}
+
+impl fmt::Debug for WarningHandler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WarningHandler").finish_non_exhaustive()
+    }
 }
 
 /// `299 - "text" , 299 agent "text" "date"`; parsing ends at the first thing that is no warning.

@@ -74,13 +74,18 @@ impl GroupList {
     pub(super) fn add_to(self, discovery: &mut Discovery) {
         for group in self.items {
             let name = group.metadata.name;
+            // A version that is stale is passed over (client-go D2).
             let mut preferred = true;
+            let none_is_fresh = group.versions.iter().all(|v| v.freshness == "Stale");
             for version in group.versions {
                 if version.freshness == "Stale" {
                     discovery.failures.push(DiscoveryFailure {
                         group_version: super::plain::group_version(&name, &version.version),
                         error: None,
+                        place: discovery.resources.len(),
+                        preferred: preferred && none_is_fresh,
                     });
+                    preferred &= !none_is_fresh;
                     continue;
                 }
                 let resources = version.resources.into_iter();

@@ -69,7 +69,40 @@ impl Client {
                 Err(error) => discovery.failures.push(DiscoveryFailure {
                     group_version: group_version(&wanted.group, &wanted.version),
                     error: Some(error),
+                    place: discovery.resources.len(),
+                    preferred: wanted.preferred,
                 }),
+            }
+        }
+    }
+
+    /// Asks once more for what failed and may have come back, and puts what it gets in its place.
+    pub(super) async fn discover_failures(&self, discovery: &mut Discovery) {
+        let failures = std::mem::take(&mut discovery.failures);
+        let mut answers = futures_util::stream::iter(failures)
+            .map(|failure| async move {
+                if !failure.may_pass() {
+                    return (failure, None);
+                }
+                let wanted = Wanted::from(&failure);
+                let answer = self.fetch_version(&wanted).await;
+                (failure, Some(answer))
+            })
+            .buffered(AT_ONCE);
+        let mut added = 0;
+        while let Some((mut failure, answer)) = answers.next().await {
+            failure.place += added;
+            match answer {
+                Some(Ok(resources)) => {
+                    added += resources.len();
+                    let place = failure.place..failure.place;
+                    discovery.resources.splice(place, resources);
+                }
+                Some(Err(error)) => {
+                    failure.error = Some(error);
+                    discovery.failures.push(failure);
+                }
+                None => discovery.failures.push(failure),
             }
         }
     }
@@ -117,6 +150,17 @@ struct Wanted {
     group: String,
     version: String,
     preferred: bool,
+}
+
+impl From<&DiscoveryFailure> for Wanted {
+    fn from(failure: &DiscoveryFailure) -> Self {
+        let version = failure.group_version.rsplit('/').next();
+        Self {
+            group: failure.group().to_owned(),
+            version: version.unwrap_or_default().to_owned(),
+            preferred: failure.preferred,
+        }
+    }
 }
 
 /// The versions of a group, the preferred one first.

@@ -98,7 +98,7 @@ async fn d1_aggregated_discovery_takes_two_requests() {
 }
 
 #[tokio::test]
-async fn d2_a_stale_version_is_a_failure_and_costs_nothing_else() {
+async fn d2_ts99_a_stale_version_is_a_failure_and_costs_nothing_else() {
     let discovery = discovered(&aggregated()).await;
     let failures: Vec<_> = discovery.failures.iter().map(ToString::to_string).collect();
     assert_eq!(failures, ["metrics.k8s.io/v1beta1: stale"]);
@@ -133,7 +133,7 @@ async fn d2_b29_plain_discovery_works_while_an_extension_is_down() {
 }
 
 #[tokio::test]
-async fn d1_a_server_without_a_core_group_is_fine_and_one_without_groups_is_not() {
+async fn d1_ts99_a_server_without_a_core_group_is_fine_and_one_without_groups_is_not() {
     let server = Scripted::new(|_, seen| match &*seen.target {
         "/api" => Answer::new(404),
         _ => Answer::ok(GROUPS).header("content-type", V2),
@@ -144,7 +144,7 @@ async fn d1_a_server_without_a_core_group_is_fine_and_one_without_groups_is_not(
 }
 
 #[tokio::test]
-async fn d2_mixed_answers_are_joined() {
+async fn d2_ts99_mixed_answers_are_joined() {
     let server = Scripted::new(|_, seen| match &*seen.target {
         "/api" => Answer::ok(r#"{"versions":["v1"]}"#),
         "/api/v1" => Answer::ok(
@@ -199,3 +199,6 @@ async fn d5_d6_what_a_person_means() {
         .collect();
     assert_eq!(deletable, ["pods v1 *", "deployments apps/v1 *"]);
 }
+
+mod caching;
+mod mapping;

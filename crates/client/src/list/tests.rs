@@ -242,3 +242,93 @@ async fn decoding_a_large_page_lets_other_tasks_run() {
     assert_eq!(page.items.len(), 10_000);
     assert!(turns.load(Ordering::Relaxed) > 50, "{turns:?}");
 }
+
+/// Pages of one object, without end.
+fn many_pages() -> Scripted {
+    Scripted::new(|nth, _| {
+        let (token, name) = (format!("t{nth}"), format!("n{nth}"));
+        page(7 + nth as u64, &token, &[&name])
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn p1_ts30_twelve_pages_are_fetched_while_the_first_one_is_handled() {
+    assert_eq!(ListOptions::default().limit, Some(500));
+    let server = many_pages();
+    let pods = server.client().all::<Pod>();
+    let options = ListOptions::default();
+    let blocked = pods.each_page(&options, 10, |_| {
+        std::future::pending::<Result<(), Error>>()
+    });
+    let hour = Duration::from_secs(3600);
+    assert!(tokio::time::timeout(hour, blocked).await.is_err());
+    assert_eq!(
+        server.seen().len(),
+        12,
+        "one in use, ten ahead, one waiting"
+    );
+    let blocked = pods.each_page(&options, 0, |_| std::future::pending::<Result<(), Error>>());
+    assert!(tokio::time::timeout(hour, blocked).await.is_err());
+    assert_eq!(server.seen().len(), 12 + 3, "one ahead at the least");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p4_ts30_an_error_of_the_handler_stops_everything() {
+    let server =
+        Scripted::new(|nth, _| page(7, &format!("t{nth}"), &["a"]).late(Duration::from_millis(10)));
+    let pods = server.client().all::<Pod>();
+    let mut handled = 0;
+    let options = ListOptions::default();
+    let outcome = pods.each_page(&options, 1, |_| {
+        handled += 1;
+        let outcome = match handled {
+            3 => Err(Error::from(evenkeel_meta::Status::internal("enough"))),
+            _ => Ok(()),
+        };
+        async move { outcome }
+    });
+    let error = outcome.await.unwrap_err();
+    assert_eq!(error.status().unwrap().code, 500);
+    assert_eq!(handled, 3);
+    let asked = server.seen().len();
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(server.seen().len(), asked, "nothing goes on");
+    assert!(asked <= 4, "{asked}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn p2_ts28_pages_are_handed_over_in_order_and_the_first_ones_version_counts() {
+    for (size, pages) in [(0, 1), (9, 1), (10, 1), (11, 2), (21, 3)] {
+        let server = Scripted::new(move |nth, _| {
+            let rest = size - nth * 10;
+            let names = vec!["a"; rest.min(10)];
+            page(7 + nth as u64, if rest > 10 { "t" } else { "" }, &names)
+        });
+        let pods = server.client().all::<Pod>();
+        let options = ListOptions::default().page_size(10);
+        let mut sizes = Vec::new();
+        let outcome = pods.each_page(&options, 1, |page| {
+            sizes.push(page.items.len());
+            async { Ok::<_, Error>(()) }
+        });
+        assert_eq!(outcome.await.unwrap(), 7.into());
+        assert_eq!((sizes.iter().sum(), sizes.len()), (size, pages));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn p3_ts29_pages_that_were_handed_over_are_not_listed_again() {
+    let server = Scripted::new(|nth, _| match nth {
+        0 => page(7, "t1", &["a"]),
+        _ => expired(),
+    });
+    let pods = server.client().all::<Pod>();
+    let mut handled = 0;
+    let options = ListOptions::default();
+    let outcome = pods.each_page(&options, 10, |_| {
+        handled += 1;
+        async { Ok::<_, Error>(()) }
+    });
+    assert!(outcome.await.unwrap_err().is_expired());
+    assert_eq!((handled, server.seen().len()), (1, 2));
+}

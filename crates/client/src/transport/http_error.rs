@@ -59,10 +59,10 @@ fn convert(
     TransportError::described(kind, &detail, error)
 }
 
-type Cause<'a> = &'a (dyn StdError + 'static);
+pub(super) type Cause<'a> = &'a (dyn StdError + 'static);
 
 /// Looks for the cause that says most.
-fn classify(error: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
+pub(super) fn classify(error: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
     let mut next = Some(error);
     while let Some(cause) = next {
         if let Some(found) = known(cause) {

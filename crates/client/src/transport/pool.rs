@@ -81,6 +81,8 @@ impl Pool {
         let (connection, place) = match lane {
             Lane::List => (self.list.clone(), None),
             Lane::Write => (self.write.clone(), None),
+            // Whoever has it keeps it to itself.
+            Lane::Upgrade => (self.settings.connection(lane)?, None),
             Lane::Watch => {
                 let (connection, place) = self.watches.take(|| self.settings.connection(lane))?;
                 (connection, Some(place))
@@ -112,13 +114,15 @@ impl Settings {
             .http2_keep_alive_interval(options.ping_after)
             .http2_keep_alive_timeout(options.ping_timeout)
             .http2_keep_alive_while_idle(true);
-        if options.http1_only {
+        let mut tls = self.tls.client_config();
+        if options.http1_only || lane == Lane::Upgrade {
             builder = builder.http1_only();
+            tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         }
         if let Some(proxy) = &self.proxy {
             builder = builder.proxy(self.proxied(proxy)?);
         }
-        builder = builder.tls_backend_preconfigured(self.tls.client_config());
+        builder = builder.tls_backend_preconfigured(tls);
         if let Some(resolver) = self.tls.resolver() {
             builder = builder.dns_resolver(resolver);
         }

@@ -17,7 +17,7 @@ type Call = dyn Fn(
     + Sync;
 
 /// A transport over any `tower_service::Service` of HTTP requests: a server in the same
-/// process, a recorded answer in a test, or a `kube::Client`.
+/// process, a recorded answer in a test, somebody's own stack of middleware.
 ///
 /// The service is cloned for each request, and polled until it is ready before it is called.
 #[derive(Clone)]

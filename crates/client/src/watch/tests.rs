@@ -255,3 +255,5 @@ async fn what_is_not_wanted_is_not_decoded() {
         assert_eq!(events, ["+a", "~b", "=9"], "cut at {cut}");
     }
 }
+
+mod retry;
