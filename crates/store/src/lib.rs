@@ -63,6 +63,9 @@
 //! | [`Store`], [`Snapshot`], [`Index`] | reading; [`Writer`] fills a store from elsewhere |
 //! | [`Handler`], [`Subscription`] | being told, at once or when there is time |
 //! | [`MetadataView`] | every kind's metadata, off the informers that are there |
+//! | [`InformerSet`] | some namespaces of a resource, read as one |
+//! | [`Transform`] | changing objects on their way in, once |
+//! | [`Filtered`] | a handler for some of the objects |
 //! | [`reflector`] | the list and watch protocol as a state machine without I/O |
 //!
 //! # Guarantees
@@ -93,9 +96,16 @@
 //! # Cost
 //!
 //! Around each object the store needs some 140 bytes for its key and entry, and 60 for each index
-//! that it is in. A read by key
+//! that it is in. A pod's metadata alone ([`Informers::metadata`]) takes 350 bytes, all
+//! of that included, where each ReplicaSet has a dozen pods and the metadata is 2 kB on the wire
+//! (`--example memory`). A read by key
 //! is one hash and five hops. A published batch copies about one leaf and five small branches an
 //! object written. An event to `n` inline handlers is `n` calls with the same allocation.
+//!
+//! # Features
+//!
+//! `compact`: whole objects, compressed in memory and decoded when they are read
+//! (`Informers::compact`). Off by default.
 //!
 //! # Relation to client-go
 //!

@@ -13,5 +13,6 @@ mod identities;
 mod lifecycle;
 mod orphan;
 mod requests;
+mod shared;
 mod soak;
 mod watching;
