@@ -119,7 +119,7 @@ async fn list(
     client: &Client,
     resource: ApiResource,
     namespace: Option<&str>,
-) -> (ApiResource, Result<Vec<evenkeel_meta::Meta>, Error>) {
+) -> (ApiResource, Result<Vec<evenkeel_meta::PackedMeta>, Error>) {
     let namespace = namespace.filter(|_| resource.scope == Scope::Namespaced);
     let listed = client
         .metadata(resource.clone(), namespace)

@@ -225,7 +225,7 @@ impl Shared {
     /// The patch for a dependent that no informer has shown (yet).
     fn late_release(&self, dependent: Dependent, owner: &Target) -> Option<OwnersPatch> {
         let Dependent { resource, object } = dependent;
-        let (meta, api_version) = (object.metadata, resource.api_version());
+        let (meta, api_version) = (object.metadata.to_meta(), resource.api_version());
         let uid = meta.uid?;
         let (node, kind_id) = self.change(|graph| {
             let kind = graph.kind(&api_version, &resource.kind, Some(resource.scope));

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use evenkeel_client::{Client, Error as ClientError, ListOptions};
-use evenkeel_meta::{ApiResource, Metadata, Scope, Uid};
+use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope, Uid};
 use evenkeel_store::MetadataView;
 use futures_util::{StreamExt, stream};
 use hashbrown::{HashMap, HashSet};
@@ -174,15 +174,16 @@ async fn list(
         let page = api.list_page(&options).await?;
         let undecodable = page.undecodable.iter().map(|broken| &*broken.metadata);
         for object in page.items.iter().chain(undecodable) {
-            let mut named: Vec<&Uid> = Vec::new();
-            for reference in &object.metadata.owner_references {
-                if owners.contains(&reference.uid) && !named.contains(&&reference.uid) {
-                    named.push(&reference.uid);
+            let mut named: Vec<Uid> = Vec::new();
+            for reference in object.metadata.owners() {
+                let uid = Uid::from(reference.uid);
+                if owners.contains(&uid) && !named.contains(&uid) {
+                    named.push(uid);
                 }
             }
             found.extend(named.into_iter().map(|owner| {
                 let (resource, object) = (resource.clone(), object.clone());
-                (owner.clone(), Dependent { resource, object })
+                (owner, Dependent { resource, object })
             }));
         }
         if page.info.continue_token.is_empty() {
