@@ -31,7 +31,7 @@ struct State {
     looked_at: Instant,
     /// One request looks, the others go on meanwhile.
     being_looked_at: bool,
-    /// Whether something was refused that newer files may change.
+    /// Whether a connection was lost, and newer files may be the remedy.
     refused: bool,
     /// How many streams were given a time to end at.
     streams: u32,
@@ -76,17 +76,28 @@ impl Reloader {
         self.follow_plugin(&request).await?;
         self.look(self.due_after()).await;
         let pool = self.pool();
-        let mut outcome = pool.send(lane, request.clone()).await;
-        if is_tls(&outcome) {
+        let outcome = pool.send(lane, request.clone()).await;
+        if self.is_refused(&outcome) {
             self.look(Duration::ZERO).await;
             let newer = self.pool();
-            // Without a handshake the server has not seen the request.
+            // Nothing has been done for a request that was refused like that.
             if !Arc::ptr_eq(&pool, &newer) {
-                outcome = newer.send(lane, request).await;
+                let outcome = newer.send(lane, request).await;
                 return self.received(lane, &newer, outcome);
             }
         }
         self.received(lane, &pool, outcome)
+    }
+
+    /// Whether newer certificates may be what is missing.
+    fn is_refused<T>(&self, outcome: &Result<http::Response<T>, TransportError>) -> bool {
+        match outcome {
+            Ok(response) => {
+                response.status() == StatusCode::UNAUTHORIZED
+                    && self.config.tls().identity.is_some()
+            }
+            Err(error) => error.kind() == TransportErrorKind::Tls,
+        }
     }
 
     fn received(
@@ -95,12 +106,9 @@ impl Reloader {
         pool: &Pool,
         outcome: Result<http::Response<ByteStream>, TransportError>,
     ) -> Result<http::Response<ByteStream>, TransportError> {
-        let refused = match &outcome {
-            Ok(response) => response.status() == StatusCode::UNAUTHORIZED,
-            // Over HTTP/2 a certificate that is refused looks like a lost connection.
-            Err(error) => error.kind() == TransportErrorKind::Closed,
-        };
-        if refused {
+        // Over HTTP/2 a certificate that is refused looks like a lost connection.
+        let lost = |error: &TransportError| error.kind() == TransportErrorKind::Closed;
+        if outcome.as_ref().is_err_and(lost) {
             self.state.lock().refused = true;
         }
         let response = outcome?;
@@ -212,10 +220,6 @@ impl Reloader {
         state.tls = tls;
         Ok(())
     }
-}
-
-fn is_tls<T>(outcome: &Result<T, TransportError>) -> bool {
-    matches!(outcome, Err(error) if error.kind() == TransportErrorKind::Tls)
 }
 
 /// The right to look at the files; given back when the one who looks is done or was dropped.

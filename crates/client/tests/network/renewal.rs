@@ -127,6 +127,29 @@ async fn client_go_tr3_half_of_a_new_pair_changes_nothing() {
 }
 
 #[tokio::test]
+async fn client_go_tr3_a_certificate_that_is_refused_is_looked_at_again() {
+    for alpn in [H2, &["http/1.1"]] {
+        let server = TestServer::start("127.0.0.1", alpn).await;
+        let files = Files::new("tr3-refused", &server);
+        let rarely = eager().reload_after(Duration::from_secs(3600));
+        let client = Client::connect_with(&files.config(&server), &rarely).unwrap();
+        list(&client).await.unwrap();
+        // By an answer.
+        let new = files.renew(&server);
+        *server.seen.accepted.lock() = Some(new);
+        list(&client).await.unwrap();
+        *server.seen.accepted.lock() = None;
+        // By a handshake.
+        let (certificate, key) = server.renew_client_ca();
+        server.cut();
+        files.write("tls.crt", &certificate);
+        files.write("tls.key", &key);
+        list(&client).await.unwrap();
+        assert_eq!(last_shown(&server), Some(der(&certificate)));
+    }
+}
+
+#[tokio::test]
 async fn client_go_tr3_a_program_that_only_watches_moves_too() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr3-watch", &server);

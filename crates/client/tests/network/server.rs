@@ -83,10 +83,7 @@ impl TestServer {
 
     /// A client certificate that the server accepts.
     pub(crate) fn client_certificate(&self) -> (String, String) {
-        let key = KeyPair::generate().unwrap();
-        let params = CertificateParams::new(vec!["me".to_owned()]).unwrap();
-        let certificate = params.signed_by(&key, &self.ca).unwrap();
-        (certificate.pem(), key.serialize_pem())
+        client_certificate(&self.ca)
     }
 
     /// Shows a certificate of a new CA from now on; answers that CA. Client certificates stay
@@ -97,6 +94,13 @@ impl TestServer {
         ca.pem()
     }
 
+    /// Accepts client certificates of a new CA only; answers one, with its key.
+    pub(crate) fn renew_client_ca(&self) -> (String, String) {
+        let ca = new_ca();
+        *self.tls.lock() = acceptor(&self.ca, &ca, &self.name, &self.alpn);
+        client_certificate(&ca)
+    }
+
     /// Breaks all connections, as a restart does.
     pub(crate) fn cut(&self) {
         self.cut.send_replace(());
@@ -105,6 +109,13 @@ impl TestServer {
     pub(crate) fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
+}
+
+fn client_certificate(ca: &CertifiedIssuer<'static, KeyPair>) -> (String, String) {
+    let key = KeyPair::generate().unwrap();
+    let params = CertificateParams::new(vec!["me".to_owned()]).unwrap();
+    let certificate = params.signed_by(&key, ca).unwrap();
+    (certificate.pem(), key.serialize_pem())
 }
 
 fn acceptor(

@@ -176,6 +176,7 @@ fn x3_answers() {
             "not of version",
         ),
         (V1, json!(null), "has no status"),
+        (V1, json!("hunter2"), "not as it should be"),
         (V1, json!({}), "neither a token nor a certificate"),
         (
             V1,
