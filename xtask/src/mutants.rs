@@ -64,6 +64,7 @@ const CORES: [Core; 3] = [
             "crates/gc/src/patch.rs",
         ],
         build: &[],
+        tests: &[],
     },
 ];
 
