@@ -49,6 +49,10 @@ impl<T> Arena<T> {
         // A graph of 2^32 objects does not fit into memory long before it fits here.
         let index = u32::try_from(self.slots.len()).unwrap_or(NONE);
         assert_ne!(index, NONE, "the graph is full");
+        if self.slots.len() == self.slots.capacity() {
+            // By an eighth: doubling would leave up to half of the largest allocation empty.
+            self.slots.reserve_exact((self.slots.len() / 8).max(16));
+        }
         self.slots.push(Slot {
             generation: 0,
             state: State::Full(value),

@@ -220,3 +220,20 @@ fn gc_g18_an_owner_that_is_no_longer_blocked_is_looked_at_again() {
     assert!(!blocked(&|child| child));
     assert!(!blocked(&|child| child.owned_by("owner")));
 }
+
+#[test]
+fn a_node_takes_150_bytes_at_most_however_many_there_are() {
+    let mut f = Fixture::new();
+    let mut most = 0.0_f64;
+    for n in 0..100_000 {
+        let uid = format!("00000000-0000-4000-8000-{n:012}");
+        let object = Object::new(&format!("web-7b4696b95-{n:06}")).uid(&uid);
+        f.graph.observe(f.maps, &object.0);
+        // Tables that have just grown are at their largest.
+        if n > 5_000 && n % 500 == 0 {
+            let size = f.graph.size();
+            most = most.max(size.node_bytes as f64 / size.observed as f64);
+        }
+    }
+    assert!(most <= 150.0, "{most} bytes");
+}
