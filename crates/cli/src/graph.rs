@@ -6,6 +6,7 @@ mod tree;
 
 use evenkeel_client::{Client, Config};
 use evenkeel_gc::{Exported, Snapshot};
+use evenkeel_meta::MetaView;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{GraphArgs, GraphFormat};
@@ -80,7 +81,7 @@ async fn find(client: &Client, object: &str, namespace: &str) -> Result<Found, F
     let api = client.metadata(resource.api_resource.clone(), namespace);
     let object = api.get(name).await.map_err(Failure::failed)?;
     Ok(Found {
-        uid: object.metadata.uid.unwrap_or_default().to_string(),
+        uid: object.metadata.uid().unwrap_or_default().to_owned(),
         is_cluster,
     })
 }
