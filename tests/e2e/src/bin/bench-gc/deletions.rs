@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use evenkeel_client::{Client, ListOptions, WatchEvent, WatchOptions};
-use evenkeel_meta::ApiResource;
+use evenkeel_meta::{ApiResource, MetaView};
 use futures_util::StreamExt;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
@@ -34,7 +34,9 @@ impl Deletions {
         task.spawn(async move {
             while let Some(Ok(event)) = stream.next().await {
                 if let WatchEvent::Deleted(object) = event {
-                    record.lock().insert(object.metadata.name, Instant::now());
+                    record
+                        .lock()
+                        .insert(object.metadata.name().to_owned(), Instant::now());
                 }
             }
         });
