@@ -159,6 +159,13 @@ mod tests {
                 "{why}"
             );
         }
+        assert_eq!(
+            timing(12_000, 10_000, 2_000).validate(),
+            Err(InvalidTiming::LeaseTooShort {
+                lease: Duration::from_secs(12),
+                step_down: Duration::from_secs(12),
+            })
+        );
         for lease in [0, 999, 1_900] {
             assert!(matches!(
                 timing(lease, 500, 100).validate(),

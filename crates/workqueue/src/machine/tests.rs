@@ -1,3 +1,6 @@
+use std::cell::Cell;
+use std::rc::Rc;
+
 use super::*;
 use crate::{Fifo, Key};
 
@@ -446,4 +449,40 @@ fn client_go_b24_an_hour_of_churn_leaves_nothing_behind() {
     queue.advance(at(3_700_000), |_, _| ());
     run_all(&mut queue);
     assert_eq!((queue.known(), queue.delayed()), (0, 0));
+}
+
+#[test]
+fn the_order_is_told_when_no_key_is_known_any_more() {
+    struct Told(Fifo, Rc<Cell<u32>>);
+
+    impl<K> Order<K> for Told {
+        fn push(&mut self, id: Id, key: &K, priority: i32) {
+            self.0.push(id, key, priority);
+        }
+
+        fn push_first(&mut self, id: Id, key: &K, priority: i32) {
+            self.0.push_first(id, key, priority);
+        }
+
+        fn raise(&mut self, _: Id, _: &K, _: i32) {}
+
+        fn pop(&mut self) -> Option<Id> {
+            Order::<K>::pop(&mut self.0)
+        }
+
+        fn shrink(&mut self) {
+            self.1.update(|told| told + 1);
+        }
+    }
+
+    let told = Rc::new(Cell::new(0));
+    let mut queue = Machine::new(Told(Fifo::new(), Rc::clone(&told)), ItemBackoff::default());
+    queue.add("a", 0);
+    queue.add("b", 0);
+    let taken = queue.take().unwrap();
+    queue.done(taken);
+    assert_eq!(told.get(), 0, "b is known");
+    let taken = queue.take().unwrap();
+    queue.done(taken);
+    assert_eq!(told.get(), 1);
 }

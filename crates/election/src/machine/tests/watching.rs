@@ -153,3 +153,41 @@ fn a_deletion_of_an_earlier_object_is_no_news() {
     a.tell(0.5, Input::SeenDeleted(gone));
     assert_eq!(a.take(), None);
 }
+
+#[test]
+fn a_reading_that_knows_more_than_the_news_is_taken() {
+    let mut table = Table::held_by("rival", 15);
+    let mut a = standby(&mut table);
+    a.tell(1.0, Input::WatchClosed);
+    a.tell(5.5, Input::Tick);
+    let get = a.take().unwrap();
+    table.put("rival", 15, 0);
+    a.tell(5.6, Input::WatchOpened);
+    a.tell(5.6, current(&table));
+    table.put("", 1, 0);
+    let reading = table.apply(&get.operation);
+    a.tell(
+        5.7,
+        Input::Answered {
+            request: get.id,
+            result: reading,
+        },
+    );
+    a.settle(5.7, &mut table);
+    assert!(a.leads());
+}
+
+/// A cluster that was restored from a backup goes on with earlier versions.
+#[test]
+fn a_reading_that_went_back_is_taken_if_nothing_newer_was_heard_of_meanwhile() {
+    let mut table = Table::held_by("rival", 15);
+    let mut backup = Table::held_by("", 1);
+    for _ in 0..3 {
+        table.put("rival", 15, 0);
+    }
+    let mut a = Player::new("A", 0.0);
+    a.settle(0.0, &mut table);
+    assert_eq!(a.leader(), Some("rival"));
+    a.run(5.0, &mut backup);
+    assert!(a.leads());
+}
