@@ -318,5 +318,13 @@ mod tests {
             (0, 0, 0)
         );
         assert_eq!(interner.intern(5), Id(0));
+
+        // A thousand or so are kept room for.
+        let mut interner = Interner::<usize>::new();
+        let ids: Vec<_> = (0..KEPT_SLOTS).map(|key| interner.intern(key)).collect();
+        for id in ids {
+            interner.retire(id);
+        }
+        assert_eq!((interner.len(), interner.slots.len()), (0, KEPT_SLOTS));
     }
 }

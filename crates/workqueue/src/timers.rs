@@ -278,4 +278,37 @@ mod tests {
             );
         }
     }
+
+    fn many(count: u32) -> Timers<()> {
+        let mut timers = Timers::new();
+        for id in 0..count {
+            timers.set(Id(id), at(id.into()), ());
+        }
+        timers
+    }
+
+    #[test]
+    fn a_few_stale_entries_are_left_and_many_are_not() {
+        let mut timers = many(3_000);
+        for id in 1_500..3_000 {
+            timers.set(Id(id), at(9_000), ());
+        }
+        assert_eq!((timers.len(), timers.heap.len()), (3_000, 4_500));
+        // An odd number, so that it meets no bound exactly.
+        let mut timers = many(3_001);
+        for id in (1..3_001).rev() {
+            assert!(timers.cancel(Id(id)));
+            assert!(timers.heap.len() <= 2 * timers.len() + KEPT);
+        }
+        assert_eq!(timers.next(), Some(at(0)));
+    }
+
+    #[test]
+    fn memory_for_many_is_given_back_with_the_last() {
+        for (count, kept) in [(10, 10), (KEPT, KEPT), (KEPT + 1, 0), (5_000, 0)] {
+            let mut timers = many(count as u32);
+            while timers.pop_due(at(10_000)).is_some() {}
+            assert_eq!((timers.heap.len(), timers.timers.len()), (0, kept));
+        }
+    }
 }

@@ -34,13 +34,14 @@ fn client_go_w1_ts64_adds_coalesce_before_and_during_processing() {
         queue.add("a", 0);
     }
     assert_eq!((queue.len(), queue.adds()), (1, 1));
+    assert!(!queue.is_empty());
     let taken = queue.take().unwrap();
     for _ in 0..5 {
         queue.add("a", 0);
     }
     assert_eq!(
-        (queue.len(), queue.depth(), queue.take()),
-        (0, 1, None),
+        (queue.len(), queue.is_empty(), queue.depth(), queue.take()),
+        (0, true, 1, None),
         "never two workers for a key"
     );
     queue.done(taken);

@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use super::*;
 
@@ -25,6 +27,36 @@ fn controller_runtime_t54_priority_first_then_first_come() {
         push(&mut order, id, priority);
     }
     assert_eq!(pop_all(&mut order), [2, 4, 0, 3, 1, 5]);
+}
+
+#[test]
+fn an_order_in_a_box_is_that_order() {
+    let mut order: Box<dyn Order<u32>> = Box::new(order(u32::MAX));
+    for (id, priority) in [(0, 0), (1, -100), (2, 5)] {
+        order.push(Id(id), &id, priority);
+    }
+    order.raise(Id(1), &1, 7);
+    order.push_first(Id(3), &3, 0);
+    assert_eq!(pop_all(&mut order), [1, 2, 3, 0]);
+
+    struct Told(Rc<Cell<bool>>);
+
+    impl Order<u32> for Told {
+        fn push(&mut self, _: Id, _: &u32, _: i32) {}
+        fn push_first(&mut self, _: Id, _: &u32, _: i32) {}
+        fn raise(&mut self, _: Id, _: &u32, _: i32) {}
+        fn pop(&mut self) -> Option<Id> {
+            None
+        }
+        fn shrink(&mut self) {
+            self.0.set(true);
+        }
+    }
+
+    let told = Rc::new(Cell::new(false));
+    let mut order: Box<dyn Order<u32>> = Box::new(Told(Rc::clone(&told)));
+    order.shrink();
+    assert!(told.get());
 }
 
 #[test]
