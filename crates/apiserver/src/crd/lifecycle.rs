@@ -152,8 +152,13 @@ pub(crate) fn finish_if_empty(state: &State, group: &str, plural: &str) -> Resul
     if definitions.shard.get(&key).is_none() {
         let mut registry = state.registry.write();
         let mut next = Registry::clone(&registry);
+        let shard = any_version(&next, group, plural).map(|resource| Arc::clone(&resource.shard));
         next.remove(group, plural);
         *registry = Arc::new(next);
+        // A definition of the same name begins anew: who watched the old one must ask again.
+        if let Some(shard) = shard {
+            shard.retire();
+        }
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::RwLock;
 use tokio::sync::Notify;
@@ -18,6 +19,8 @@ pub(crate) struct Shard {
     revisions: Arc<Revisions>,
     state: RwLock<State>,
     changed: Notify,
+    /// Nothing will ever be stored here again.
+    retired: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -41,6 +44,7 @@ impl Shard {
                 window: Window::new(limits, born),
             }),
             changed: Notify::new(),
+            retired: AtomicBool::new(false),
         }
     }
 
@@ -184,6 +188,16 @@ impl Shard {
     /// Completes at the next change. Enable it before reading the window.
     pub(crate) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
+    }
+
+    /// Says that the resource is not served any more; its watches end.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
     }
 
     /// Forgets the changes up to `revision`; watchers further behind get 410.

@@ -133,7 +133,7 @@ impl Watch {
             if !out.is_empty() {
                 return Some(Ok(out.into()));
             }
-            if self.ended {
+            if self.ended || resource.shard.is_retired() {
                 return None;
             }
             let alarm = self.next_alarm();

@@ -211,3 +211,19 @@ async fn its_columns_are_printed() {
     assert_eq!(table["columnDefinitions"][1]["name"], "Masts");
     assert_eq!(table["rows"][0]["cells"], json!(["a", 4]));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_ends_with_the_definition_of_what_it_watches() {
+    let client = with_ships().await;
+    client.post(SHIPS, ship("a", &json!({}))).await.ok();
+    let mut watch = client.watch(&format!("{SHIPS}?watch=1")).await;
+    assert!(watch.line().await.starts_with("ADDED a@"));
+    let uri = format!("{DEFINITIONS}/ships.harbour.example");
+    client.delete(&uri, json!({})).await.ok();
+    assert!(watch.line().await.starts_with("DELETED a@"));
+    assert_eq!(watch.next().await, None);
+    client.post(DEFINITIONS, definition()).await.ok();
+    client.post(SHIPS, ship("b", &json!({}))).await.ok();
+    let mut watch = client.watch(&format!("{SHIPS}?watch=1")).await;
+    assert!(watch.line().await.starts_with("ADDED b@"));
+}

@@ -19,8 +19,18 @@ pub(super) fn render(graph: &Exported) -> String {
         text: String::new(),
     };
     let owned: HashSet<&str> = graph.edges.iter().map(|edge| &*edge.dependent).collect();
+    // What is there comes before what is only named.
     let mut roots: Vec<&ExportedNode> = graph.nodes.iter().collect();
-    roots.sort_by_key(|node| (&node.namespace, &node.kind, &node.name, &node.uid));
+    roots.sort_by_key(|node| {
+        let ExportedNode {
+            namespace,
+            kind,
+            name,
+            uid,
+            ..
+        } = node;
+        (node.is_virtual, namespace, kind, name, uid)
+    });
     let (free, rest): (Vec<_>, Vec<_>) = roots
         .into_iter()
         .partition(|node| !owned.contains(&*node.uid));

@@ -5,7 +5,11 @@ mod adoption;
 mod bad_input;
 mod cascade;
 mod catch_up;
+mod collect;
+mod collect_custom;
 mod custom_loop;
+mod family;
+mod graph;
 mod guestbook;
 mod interop;
 mod leadership;
@@ -28,6 +32,32 @@ fn main() -> ExitCode {
         ),
         scenario!(BOTH, cascade::foreground_goes_from_the_bottom_up, kubectl),
         scenario!(BOTH, cascade::gc_t20_orphan_leaves_the_rest_alone, kubectl),
+        scenario!(
+            BOTH,
+            collect::gc_t1_t2_background_takes_what_has_no_other_owner
+        ),
+        scenario!(BOTH, collect::gc_t3_many_owners_each_by_its_own_policy),
+        scenario!(BOTH, collect::gc_t4_t5_t6_t7_t8_orphan_and_foreground),
+        scenario!(BOTH, collect::gc_t12_t14_t30_t31_false_references),
+        scenario!(
+            BOTH,
+            collect::gc_t15_t16_t17_t18_t21_t22_controllers_and_pods
+        ),
+        scenario!(BOTH, collect::gc_t23_t26_circles_and_chains),
+        scenario!(
+            BOTH,
+            collect_custom::gc_t9_t10_t25_kinds_defined_while_it_runs
+        ),
+        scenario!(
+            BOTH,
+            collect_custom::gc_t11_t24_definitions_that_go_take_their_dependents_along
+        ),
+        scenario!(
+            BOTH,
+            collect_custom::gc_t13_incident_5_a_dead_conversion_webhook_holds_up_nothing_else
+        ),
+        scenario!(BOTH, graph::gc_g49_g50_the_graph_of_the_running_collector),
+        scenario!(BOTH, graph::the_graph_of_a_live_cluster),
         scenario!(
             BOTH,
             adoption::kcm_c1_an_orphaned_replica_set_is_adopted_again,
