@@ -1,13 +1,14 @@
+mod options;
+
+pub use self::options::InformerOptions;
+
 use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
 use evenkeel_client::{Api, Client};
-use evenkeel_meta::{
-    ApiResource, DynamicObject, FieldSelector, Interner, LabelSelector, Metadata, Object, Resource,
-    Scope,
-};
+use evenkeel_meta::{ApiResource, DynamicObject, Interner, Metadata, Object, Resource, Scope};
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
 use parking_lot::Mutex;
@@ -71,41 +72,6 @@ struct Identity {
     decoded_as: TypeId,
     /// Informers keep theirs alive, so that no other takes its address.
     transform: Option<usize>,
-}
-
-/// Which part of a resource to mirror. The default is all of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct InformerOptions {
-    /// One namespace; `None` is all of them.
-    pub namespace: Option<String>,
-    /// Only objects whose labels match.
-    pub labels: String,
-    /// Only objects whose fields match.
-    pub fields: String,
-}
-
-impl InformerOptions {
-    /// Only one namespace.
-    #[must_use]
-    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into());
-        self
-    }
-
-    /// Only objects whose labels match.
-    #[must_use]
-    pub fn labels(mut self, selector: &LabelSelector) -> Self {
-        self.labels = selector.to_string();
-        self
-    }
-
-    /// Only objects whose fields match.
-    #[must_use]
-    pub fn fields(mut self, selector: &FieldSelector) -> Self {
-        self.fields = selector.to_string();
-        self
-    }
 }
 
 /// Sets up [`Informers`].

@@ -97,8 +97,8 @@
 //!
 //! Around each object the store needs some 140 bytes for its key and entry, and 60 for each index
 //! that it is in. A pod's metadata alone ([`Informers::metadata`]) takes 350 bytes, all
-//! of that included, where each ReplicaSet has a dozen pods and the metadata is 2 kB on the wire
-//! (`--example memory`). A read by key
+//! of that included, where a ReplicaSet has some sixteen pods and the metadata is 2 kB on the wire
+//! (`--example memory`); where objects have nothing in common, a kilobyte. A read by key
 //! is one hash and five hops. A published batch copies about one leaf and five small branches an
 //! object written. An event to `n` inline handlers is `n` calls with the same allocation.
 //!

@@ -24,7 +24,6 @@ impl FakeServer {
         let mut state = self.0.lock();
         state.version += 1;
         state.objects.remove(name);
-        state.compacted = state.version;
     }
 
     /// A deletion of the object begins; a finalizer holds it.

@@ -302,3 +302,27 @@ async fn client_go_ts55_a_hundred_tasks_add_and_remove_handlers_while_events_com
     assert_eq!(server.open_streams(), 0);
     assert!(informer.add_handler(Log::default().handler()).is_err());
 }
+
+/// kube-rs missed events when many controllers came and went on one client.
+#[tokio::test(start_paused = true)]
+async fn kube_rs_21_informers_that_come_and_go_leave_nothing_behind_and_cost_no_event() {
+    let server = FakeServer::new();
+    server.put("a", 1);
+    let (informers, informer) = running(&server).await;
+    for n in 0..100 {
+        let options = InformerOptions::default().namespace(format!("n{n}"));
+        let passing: Informer<Thing> = informers.projected(THINGS, options);
+        informers.start();
+        if n % 2 == 0 {
+            passing.synced().await.unwrap();
+        }
+        passing.stop();
+    }
+    settle().await;
+    assert_eq!(server.open_streams(), 1);
+    informers.start();
+    assert_eq!(informers.sync_states().len(), 1);
+    server.put("b", 1);
+    settle().await;
+    assert_eq!(contents(&informer), server.contents());
+}

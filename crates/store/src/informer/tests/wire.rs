@@ -110,6 +110,7 @@ async fn client_go_r20_ts18_events_that_are_none_are_skipped_or_followed_by_a_li
     server.send_frame("ADDED", &json!({"kind": "Nonsense", "metadata": {}}));
     settle().await;
     assert_eq!(informer.store().resource_version(), 50.into());
+    assert_eq!(informer.store().snapshot().set_aside().count(), 0);
     // An event of a type that nobody knows may be anything: the contents are fetched anew.
     server.requests();
     server.put("b", 7);
@@ -176,6 +177,10 @@ async fn client_go_wl3_ts3_ts5_what_comes_before_the_marker_is_shown_with_it() {
     settle().await;
     assert_eq!(log.take(), ["a+3 initial"]);
     assert_eq!(contents(&informer), server.contents());
+    // Nor is any of it told later on.
+    server.put("a", 4);
+    settle().await;
+    assert_eq!(log.take(), ["a 3>4"]);
 }
 
 #[tokio::test(start_paused = true)]
