@@ -162,6 +162,11 @@ async fn a_client_certificate_is_shown() {
     pods(&client).list(&ListOptions::default()).await.unwrap();
     assert_eq!(server.seen.client_certificates.load(Ordering::SeqCst), 1);
 
+    // As `openssl x509` makes them. This server does not take them, kube-apiserver does.
+    let certificate = include_str!("v1/certificate.pem");
+    let config = trusting(&server).client_certificate_pem(certificate, include_str!("v1/key.pem"));
+    Client::connect(&config).unwrap();
+
     let (certificate, _) = server.client_certificate();
     let (_, other_key) = server.client_certificate();
     let config = trusting(&server).client_certificate_pem(certificate, other_key);
