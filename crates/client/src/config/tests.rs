@@ -230,6 +230,12 @@ fn k6_a_server_without_a_scheme() {
     let tls =
         with_cluster_and_user("server: 'h:6443', insecure-skip-tls-verify: true", "").unwrap();
     assert_eq!(tls.server().scheme_str(), Some("https"));
+    let error = Config::new("https://me:hunter2@h").unwrap_err().to_string();
+    assert!(
+        error.contains("\"...@h\": it has a user or a password in it"),
+        "{error}"
+    );
+    assert!(!error.contains("hunter2"), "{error}");
     for bad in ["", "ftp://h", "http://", "https://h?x=y"] {
         assert!(
             matches!(Config::new(bad), Err(ConfigError::Invalid { .. })),

@@ -130,6 +130,16 @@ fn x1_a_plugin_is_told_the_cluster_as_it_is_written() {
 }
 
 #[test]
+fn rc15_an_anonymous_copy_has_no_credentials() {
+    let cluster = "server: https://h, certificate-authority-data: eA==";
+    let user = "token: t, as: jane, client-certificate-data: Yg==, client-key-data: Yg==";
+    let config = with_cluster_and_user(cluster, user).unwrap().anonymous();
+    assert!(matches!(config.auth, Auth::None));
+    assert!(config.tls().identity.is_none() && config.impersonation().is_none());
+    assert!(config.tls().ca.is_some(), "whom it trusts stays");
+}
+
+#[test]
 fn extensions_of_any_kind_are_passed_over() {
     let cluster = "server: https://h, extensions: [{name: x, extension: {1: a, true: [.5, ~], x: 2001-01-01}}, \
                    {name: y}, {name: z, extension: !!binary aGk=}]";
