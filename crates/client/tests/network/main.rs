@@ -254,7 +254,7 @@ async fn a_connection_that_closes_is_a_lost_connection() {
 }
 
 #[tokio::test]
-async fn client_go_b2_incident_2_a_silent_connection_is_noticed_and_replaced() {
+async fn client_go_b2_ts89_incident_2_a_silent_connection_is_noticed_and_replaced() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let proxy = Proxy::start(server.address).await;
     let config = Config::new(&format!("https://{}", proxy.address))
