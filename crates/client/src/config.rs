@@ -87,8 +87,9 @@ impl Config {
     }
 
     fn at(url: &str, assume_tls: bool, origin: &str) -> Result<Self, ConfigError> {
-        let server = parse_server(url, assume_tls)
-            .map_err(|reason| ConfigError::invalid(origin, format!("server {url:?}: {reason}")))?;
+        let server = parse_server(url, assume_tls).map_err(|reason| {
+            ConfigError::invalid(origin, format!("server {}: {reason}", quoted(url)))
+        })?;
         Ok(Self {
             server,
             server_text: url.to_owned(),
@@ -217,6 +218,14 @@ impl TlsConfig {
     }
 }
 
+/// A server's URL for an error text. What stands before an `@` may be a password.
+fn quoted(url: &str) -> String {
+    match url.rsplit_once('@') {
+        None => format!("{url:?}"),
+        Some((_, host)) => format!("\"...@{host}\""),
+    }
+}
+
 /// A host without a scheme is plain HTTP unless there are TLS settings (client-go K6).
 fn parse_server(url: &str, assume_tls: bool) -> Result<Uri, String> {
     let with_scheme = match url.contains("://") {
@@ -225,6 +234,13 @@ fn parse_server(url: &str, assume_tls: bool) -> Result<Uri, String> {
         false => format!("http://{url}"),
     };
     let uri: Uri = with_scheme.parse().map_err(|error| format!("{error}"))?;
+    // They would be sent without anybody having asked for it, and be in every log line.
+    if uri
+        .authority()
+        .is_some_and(|authority| authority.as_str().contains('@'))
+    {
+        return Err("it has a user or a password in it; set them by themselves".into());
+    }
     match uri.scheme_str() {
         Some("http" | "https") if uri.query().is_none() => Ok(uri),
         Some("http" | "https") => Err("it has a query".into()),

@@ -246,10 +246,46 @@ pub(crate) fn scratch(test: &str) -> std::path::PathBuf {
 
 /// The warnings that are logged while `work` runs.
 pub(crate) fn warnings(work: impl FnOnce()) -> Vec<String> {
+    any_thread_may_listen();
     let warnings = Arc::<Mutex<Vec<String>>>::default();
     tracing::subscriber::with_default(Warnings(Arc::clone(&warnings)), work);
     let all = warnings.lock();
     all.clone()
+}
+
+/// Makes tracing ask the listener of each thread each time. With a single listener it would
+/// remember that somebody did not listen when a place in the code was passed first, and that
+/// may have been the thread of another test.
+pub(crate) fn any_thread_may_listen() {
+    struct Undecided;
+    impl tracing::Subscriber for Undecided {
+        fn register_callsite(
+            &self,
+            _: &'static tracing::Metadata<'static>,
+        ) -> tracing::subscriber::Interest {
+            tracing::subscriber::Interest::sometimes()
+        }
+
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            false
+        }
+
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+
+        fn event(&self, _: &tracing::Event<'_>) {}
+
+        fn enter(&self, _: &tracing::span::Id) {}
+
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+    static UNDECIDED: std::sync::OnceLock<tracing::Dispatch> = std::sync::OnceLock::new();
+    UNDECIDED.get_or_init(|| tracing::Dispatch::new(Undecided));
 }
 
 struct Warnings(Arc<Mutex<Vec<String>>>);

@@ -109,7 +109,7 @@ async fn rc1_the_retries_of_a_watch_are_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc2_retry_after_is_waited_for_by_any_verb_with_the_whole_body() {
+async fn rc2_ts86_retry_after_is_waited_for_by_any_verb_with_the_whole_body() {
     for code in [429, 500, 501, 502, 503, 504, 599] {
         let server = Scripted::new(move |nth, _| match nth {
             0..2 => Answer::new(code).header("retry-after", "3"),
@@ -144,7 +144,7 @@ async fn rc2_ten_retries_at_the_most_and_the_last_answer_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc2_without_an_integer_header_or_with_another_code_there_is_one_try() {
+async fn rc2_ts86_without_an_integer_header_or_with_another_code_there_is_one_try() {
     for (code, header) in [
         (503, None),
         (429, Some("Wed, 21 Oct 2026 07:28:00 GMT")),
@@ -193,7 +193,7 @@ async fn rc2_r8_a_too_large_version_is_not_retried_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc3_reads_survive_a_lost_connection_and_writes_do_not() {
+async fn rc3_ts87_reads_survive_a_lost_connection_and_writes_do_not() {
     let flaky = || {
         Scripted::new(|nth, _| match nth {
             0..2 => Answer::failed(TransportErrorKind::Closed),
@@ -211,7 +211,7 @@ async fn rc3_reads_survive_a_lost_connection_and_writes_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc3_refused_and_tls_errors_are_never_retried() {
+async fn rc3_ts87_refused_and_tls_errors_are_never_retried() {
     for kind in [TransportErrorKind::Refused, TransportErrorKind::Tls] {
         let server = Scripted::new(move |_, _| Answer::failed(kind));
         let error = get(&server).await.unwrap_err();
@@ -232,7 +232,7 @@ async fn rc3_a_passed_time_limit_is_reported_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc3_retries_can_be_turned_off() {
+async fn rc3_ts87_retries_can_be_turned_off() {
     let server = Scripted::new(|_, _| Answer::failed(TransportErrorKind::Closed));
     let client = server.client().with_retry(RetryPolicy::never());
     pods(&client).get("a").await.unwrap_err();
@@ -240,7 +240,7 @@ async fn rc3_retries_can_be_turned_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rc7_the_total_bound_covers_all_tries_and_spares_watches() {
+async fn rc7_ts90_the_total_bound_covers_all_tries_and_spares_watches() {
     let server = Scripted::new(|_, _| Answer::new(503).header("retry-after", "1"));
     let client = server
         .client()

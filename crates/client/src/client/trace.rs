@@ -79,6 +79,7 @@ mod tests {
     }
 
     async fn notes(target: impl AsyncFnOnce(&Scripted), answer: fn(usize) -> Answer) -> String {
+        crate::testing::any_thread_may_listen();
         let notes = Notes::default();
         let guard = tracing::subscriber::set_default(notes.clone());
         let server = Scripted::new(move |nth, _| answer(nth));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::proxy::{ProxyChoice, ProxyUrl};
-use super::{Auth, Config, ConfigError, Identity, Pem, parse_server};
+use super::{Auth, Config, ConfigError, Identity, Pem, parse_server, quoted};
 use crate::credentials::{ExecConfig, ExecPolicy, Impersonation, Secret};
 
 impl Config {
@@ -157,6 +157,16 @@ impl Config {
         self
     }
 
+    /// The same server for nobody in particular: without token, password, plugin, client
+    /// certificate and impersonation.
+    #[must_use]
+    pub fn anonymous(mut self) -> Self {
+        self.auth = Auth::None;
+        self.tls.identity = None;
+        self.impersonation = None;
+        self
+    }
+
     /// Another server with the same credentials. A server name that was expected before no
     /// longer is.
     ///
@@ -164,8 +174,9 @@ impl Config {
     ///
     /// If `url` is no HTTP URL.
     pub fn with_server(mut self, url: &str) -> Result<Self, ConfigError> {
-        self.server = parse_server(url, self.tls.has_any())
-            .map_err(|reason| ConfigError::invalid("--server", format!("{url:?}: {reason}")))?;
+        self.server = parse_server(url, self.tls.has_any()).map_err(|reason| {
+            ConfigError::invalid("--server", format!("{}: {reason}", quoted(url)))
+        })?;
         self.server_text = url.to_owned();
         self.tls.server_name = None;
         Ok(self)

@@ -69,7 +69,7 @@ fn token(config: &Config) -> &str {
 }
 
 #[test]
-fn k1_missing_members_of_the_list_are_skipped() {
+fn k1_ts94_missing_members_of_the_list_are_skipped() {
     let folder = scratch("k1");
     let real = write(&folder, "real", &kubeconfig("a", &["a"]));
     let config = infer(&listed(&[&folder.join("missing"), &real, &real]), None).unwrap();
@@ -90,7 +90,7 @@ fn k1_missing_members_of_the_list_are_skipped() {
 }
 
 #[test]
-fn k1_an_explicit_file_must_be_there() {
+fn k1_ts94_an_explicit_file_must_be_there() {
     let path = scratch("k1-explicit").join("gone");
     let error = Config::from_kubeconfig(&path, None).unwrap_err();
     assert!(
@@ -109,7 +109,7 @@ fn k1_the_home_directory_is_the_default() {
 }
 
 #[test]
-fn k2_the_first_file_that_defines_a_name_wins_as_a_whole() {
+fn k2_ts94_the_first_file_that_defines_a_name_wins_as_a_whole() {
     let folder = scratch("k2");
     let first = write(
         &folder,
@@ -134,7 +134,7 @@ fn k2_the_first_file_that_defines_a_name_wins_as_a_whole() {
 }
 
 #[test]
-fn k2_a_name_twice_in_one_file_is_an_error() {
+fn k2_ts94_a_name_twice_in_one_file_is_an_error() {
     for section in ["clusters", "users", "contexts"] {
         let text = format!("{section}: [{{name: x}}, {{name: x}}]");
         let error = Config::from_kubeconfig_text(&text, None).unwrap_err();
@@ -163,7 +163,7 @@ fn k2_a_broken_file_is_an_error_that_names_it() {
 }
 
 #[test]
-fn k3_paths_are_relative_to_the_file_that_names_them() {
+fn k3_ts94_paths_are_relative_to_the_file_that_names_them() {
     let folder = scratch("k3");
     write(&folder, "sub/ca.crt", "pem");
     write(&folder, "sub/token", "t");
@@ -183,7 +183,7 @@ fn k3_paths_are_relative_to_the_file_that_names_them() {
 }
 
 #[test]
-fn k4_the_pod_comes_last_and_only_if_there_is_no_kubeconfig() {
+fn k4_ts96_the_pod_comes_last_and_only_if_there_is_no_kubeconfig() {
     let folder = scratch("k4");
     write(&folder, "sa/token", "t");
     write(&folder, "sa/ca.crt", "pem");
@@ -230,6 +230,12 @@ fn k6_a_server_without_a_scheme() {
     let tls =
         with_cluster_and_user("server: 'h:6443', insecure-skip-tls-verify: true", "").unwrap();
     assert_eq!(tls.server().scheme_str(), Some("https"));
+    let error = Config::new("https://me:hunter2@h").unwrap_err().to_string();
+    assert!(
+        error.contains("\"...@h\": it has a user or a password in it"),
+        "{error}"
+    );
+    assert!(!error.contains("hunter2"), "{error}");
     for bad in ["", "ftp://h", "http://", "https://h?x=y"] {
         assert!(
             matches!(Config::new(bad), Err(ConfigError::Invalid { .. })),
@@ -357,7 +363,7 @@ fn k7_entries_that_are_not_there_are_named() {
 }
 
 #[test]
-fn k8_namespaces() {
+fn k8_ts96_namespaces() {
     assert_eq!(with_user("").unwrap().default_namespace(), "default");
     let folder = scratch("k8");
     write(&folder, "token", "t");

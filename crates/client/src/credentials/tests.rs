@@ -21,7 +21,7 @@ async fn header(credentials: &Credentials) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tr5_a_token_file_is_read_again_after_fifty_seconds() {
+async fn tr5_ts91_a_token_file_is_read_again_after_fifty_seconds() {
     let path = token_file("tr5-reread", "one\n");
     let credentials = Credentials::token_file(&path, None).unwrap();
     std::fs::write(&path, "two").unwrap();
@@ -32,7 +32,7 @@ async fn tr5_a_token_file_is_read_again_after_fifty_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tr5_an_empty_or_unreadable_file_keeps_the_last_token() {
+async fn tr5_ts91_an_empty_or_unreadable_file_keeps_the_last_token() {
     let path = token_file("tr5-keep", "one");
     let credentials = Credentials::token_file(&path, None).unwrap();
     for broken in [Some("  \n"), Some("new\nline"), None] {
@@ -66,7 +66,7 @@ async fn tr5_a_missing_file_needs_an_inline_token() {
 
 #[cfg(unix)]
 #[tokio::test(start_paused = true)]
-async fn tr5_incident_9_many_requests_across_a_change_do_not_wait_for_each_other() {
+async fn tr5_ts91_incident_9_many_requests_across_a_change_do_not_wait_for_each_other() {
     let path = token_file("tr5-many", "one");
     let credentials = Credentials::token_file(&path, None).unwrap();
     // A pipe is read no sooner than it is written.

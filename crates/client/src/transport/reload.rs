@@ -116,7 +116,9 @@ impl Reloader {
             return Ok(response);
         }
         let (retirement, reloader) = (pool.retirement(), Arc::downgrade(self));
-        let (look_every, delay) = (self.options.reload_after, self.delay());
+        // Every look takes a thread for a moment, so watches do not look all the time.
+        let look_every = self.options.reload_after.max(SHORTEST_PAUSE);
+        let delay = self.delay();
         Ok(response.map(|body| drained(body, retirement, reloader, look_every, delay)))
     }
 

@@ -4,8 +4,10 @@ use http::uri::Authority;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, InconsistentKeys, RootCertStore,
+    SignatureScheme,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -46,7 +48,7 @@ impl Setup {
         } else {
             trust_system(config, provider.clone())?
         };
-        let builder = ClientConfig::builder_with_provider(provider)
+        let builder = ClientConfig::builder_with_provider(provider.clone())
             .with_safe_default_protocol_versions()
             .map_err(|error| unusable(config.origin(), &error))?
             .dangerous()
@@ -54,10 +56,8 @@ impl Setup {
         let mut client = match &tls.identity {
             None => builder.with_no_client_auth(),
             Some(identity) => {
-                let (chain, key) = read_identity(identity)?;
-                builder
-                    .with_client_auth_cert(chain, key)
-                    .map_err(|error| unusable(identity.key.origin(), &error))?
+                let certified = read_identity(identity, &provider)?;
+                builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(certified)))
             }
         };
         client.alpn_protocols = match http1_only {
@@ -165,14 +165,27 @@ fn certificates(pem: &Pem) -> Result<Vec<CertificateDer<'static>>, ConnectError>
     }
 }
 
+/// What only the server will read need not be readable here: certificates of X.509 version 1,
+/// as `openssl x509` makes them, are shown without a look whether the key is theirs.
 fn read_identity(
     identity: &Identity,
-) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), ConnectError> {
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, ConnectError> {
     let chain = certificates(&identity.certificate)?;
     let text = identity.key.read()?;
     let key = PrivateKeyDer::from_pem_slice(&text)
         .map_err(|error| unusable(identity.key.origin(), &error))?;
-    Ok((chain, key))
+    let key = provider
+        .key_provider
+        .load_private_key(key)
+        .map_err(|error| unusable(identity.key.origin(), &error))?;
+    let certified = CertifiedKey::new(chain, key);
+    match certified.keys_match() {
+        Err(error @ rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            Err(unusable(identity.key.origin(), &error))
+        }
+        _ => Ok(certified),
+    }
 }
 
 fn renamed(config: &Config) -> Result<Option<Renamed>, ConnectError> {

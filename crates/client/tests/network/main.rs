@@ -162,6 +162,11 @@ async fn a_client_certificate_is_shown() {
     pods(&client).list(&ListOptions::default()).await.unwrap();
     assert_eq!(server.seen.client_certificates.load(Ordering::SeqCst), 1);
 
+    // As `openssl x509` makes them. This server does not take them, kube-apiserver does.
+    let certificate = include_str!("v1/certificate.pem");
+    let config = trusting(&server).client_certificate_pem(certificate, include_str!("v1/key.pem"));
+    Client::connect(&config).unwrap();
+
     let (certificate, _) = server.client_certificate();
     let (_, other_key) = server.client_certificate();
     let config = trusting(&server).client_certificate_pem(certificate, other_key);
@@ -249,7 +254,7 @@ async fn a_connection_that_closes_is_a_lost_connection() {
 }
 
 #[tokio::test]
-async fn client_go_b2_incident_2_a_silent_connection_is_noticed_and_replaced() {
+async fn client_go_b2_ts89_incident_2_a_silent_connection_is_noticed_and_replaced() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let proxy = Proxy::start(server.address).await;
     let config = Config::new(&format!("https://{}", proxy.address))

@@ -163,7 +163,7 @@ async fn client_go_tr3_a_program_that_only_watches_moves_too() {
 }
 
 #[tokio::test]
-async fn client_go_tr4_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
+async fn client_go_tr4_ts92_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr4", &server);
     let client = Client::connect_with(&files.config(&server), &eager()).unwrap();
@@ -186,7 +186,7 @@ async fn client_go_tr4_a_ca_that_is_missing_empty_or_broken_changes_nothing() {
 }
 
 #[tokio::test]
-async fn client_go_tr4_a_server_with_a_new_ca_is_trusted_once_the_file_has_it() {
+async fn client_go_tr4_ts92_a_server_with_a_new_ca_is_trusted_once_the_file_has_it() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let files = Files::new("tr4-new", &server);
     // The failed handshake is what makes the client look.

@@ -54,7 +54,7 @@ fn k10_an_old_file_keeps_its_mode_and_a_link_stays_one() {
 }
 
 #[test]
-fn k10_one_writer_at_a_time() {
+fn k10_ts94_one_writer_at_a_time() {
     let path = scratch("k10-lock").join("config");
     let first = KubeconfigFile::open(&path).unwrap();
     let lock = PathBuf::from(format!("{}.lock", path.display()));

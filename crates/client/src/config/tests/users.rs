@@ -48,7 +48,7 @@ fn x2_x4_an_exec_entry() {
 }
 
 #[test]
-fn x4_other_credentials_come_before_a_plugin() {
+fn x4_ts93_other_credentials_come_before_a_plugin() {
     const EXEC: &str = "exec: {command: x, apiVersion: client.authentication.k8s.io/v1beta1}";
     let with = |more: &str| with_user(&format!("{EXEC}{more}")).unwrap().auth;
     assert!(matches!(with(""), Auth::Exec(_)));
@@ -77,7 +77,7 @@ fn tr8_impersonation_in_a_kubeconfig() {
 }
 
 #[test]
-fn k5_the_last_word_clears_what_it_makes_meaningless() {
+fn k5_ts95_the_last_word_clears_what_it_makes_meaningless() {
     let cluster = "server: https://h, tls-server-name: n, certificate-authority-data: eA==";
     let config = || with_cluster_and_user(cluster, "").unwrap();
     assert!(config().insecure().tls().ca.is_none());
@@ -127,6 +127,16 @@ fn x1_a_plugin_is_told_the_cluster_as_it_is_written() {
         "server": "h:6443", "insecure-skip-tls-verify": true, "proxy-url": "http://p:1",
     });
     assert_eq!(info, wanted);
+}
+
+#[test]
+fn rc15_an_anonymous_copy_has_no_credentials() {
+    let cluster = "server: https://h, certificate-authority-data: eA==";
+    let user = "token: t, as: jane, client-certificate-data: Yg==, client-key-data: Yg==";
+    let config = with_cluster_and_user(cluster, user).unwrap().anonymous();
+    assert!(matches!(config.auth, Auth::None));
+    assert!(config.tls().identity.is_none() && config.impersonation().is_none());
+    assert!(config.tls().ca.is_some(), "whom it trusts stays");
 }
 
 #[test]

@@ -13,7 +13,8 @@ use crate::credentials::Secret;
 /// and end within a minute, or five if it may ask the user.
 ///
 /// What it writes to standard error is shown in the error when it fails, without anything
-/// that looks like a token.
+/// that looks like a token. To wait for programs, tokio handles the signal `SIGCHLD` of this
+/// process from the first run on.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExecConfig {
     pub(crate) version: ExecVersion,

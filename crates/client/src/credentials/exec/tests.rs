@@ -135,7 +135,7 @@ async fn x1_environment_and_input_of_the_plugin() {
 }
 
 #[test]
-fn x2_when_the_plugin_may_ask() {
+fn x2_ts93_when_the_plugin_may_ask() {
     for (mode, terminal, may_ask) in [
         (InteractiveMode::Never, true, Some(false)),
         (InteractiveMode::Never, false, Some(false)),
@@ -153,7 +153,7 @@ fn x2_when_the_plugin_may_ask() {
 }
 
 #[test]
-fn x3_answers() {
+fn x3_ts93_answers() {
     let parse = |api_version: &str, status: serde_json::Value| {
         let answer = json!({"kind": "ExecCredential", "apiVersion": api_version, "status": status});
         answer::parse(answer.to_string().as_bytes(), ExecVersion::V1)
@@ -228,7 +228,7 @@ async fn x3_expired_credentials_are_used_once() {
 }
 
 #[tokio::test]
-async fn x3_the_plugin_is_run_again_when_its_credentials_expire() {
+async fn x3_ts93_the_plugin_is_run_again_when_its_credentials_expire() {
     let status = format!(r#"{NUMBERED},"expirationTimestamp":"$until""#);
     let until = "until=$(date -u -d @$(($(date +%s) + 2)) +%Y-%m-%dT%H:%M:%SZ)\n";
     let script = Script::new("x3-expiry", &format!("{until}{}", says(&status)));
@@ -257,7 +257,7 @@ fn refuses(tokens: &'static [&'static str]) -> Scripted {
 }
 
 #[tokio::test]
-async fn x3_kube_rs_d14_a_refused_token_is_obtained_anew_once() {
+async fn x3_ts93_kube_rs_d14_a_refused_token_is_obtained_anew_once() {
     let script = Script::new("x3-401", &says(NUMBERED));
     let server = refuses(&["token-1"]);
     let pods = script.client(&server).namespaced::<Pod>("ns");
@@ -303,7 +303,7 @@ async fn x3_tr6_a_refusal_counts_only_against_the_credentials_that_were_refused(
 }
 
 #[tokio::test]
-async fn x4_many_first_requests_make_one_run() {
+async fn x4_ts93_many_first_requests_make_one_run() {
     let script = Script::new("x4-many", &format!("sleep 0.2\n{}", says(NUMBERED)));
     let plugin = script.plugin();
     let all = futures_util::future::join_all((0..10).map(|_| token(&plugin))).await;
@@ -383,7 +383,7 @@ async fn x4_a_program_that_does_not_end_is_killed() {
 }
 
 #[tokio::test]
-async fn x4_a_request_with_credentials_of_its_own_runs_nothing() {
+async fn x4_ts93_a_request_with_credentials_of_its_own_runs_nothing() {
     let script = Script::new("x4-own", &says(NUMBERED));
     let server = Scripted::new(|_, _| Answer::new(401));
     let request = http::Request::get("/version").header("authorization", "Bearer own");
