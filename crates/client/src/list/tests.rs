@@ -132,7 +132,7 @@ async fn a_list_that_breaks_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn p2_pages_are_joined_in_the_state_of_the_first() {
+async fn p2_kube_rs_13_pages_are_joined_in_the_state_of_the_first() {
     let server = Scripted::new(|nth, _| match nth {
         0 => page(7, "t1", &["a", "b"]),
         1 => page(8, "t2", &["c"]),
