@@ -12,7 +12,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
 
-use self::server::{Peer, WebSockets, plain_http};
+use self::server::{Peer, TlsWebSocket, WebSockets, plain_http};
 
 const V5: &str = "v5.channel.k8s.io";
 const V4: &str = "v4.channel.k8s.io";
@@ -374,4 +374,21 @@ async fn a_stream_that_the_server_ends_is_at_its_end_while_the_others_go_on() {
     let stdin = process.stdin.as_mut().unwrap();
     stdin.write_all(b"go on").await.unwrap();
     assert_eq!(process.output().await.unwrap().stderr, b"more");
+}
+
+#[tokio::test]
+async fn over_tls_the_connection_is_http_1() {
+    let server = TlsWebSocket::start(V5, async |mut peer: Peer| {
+        peer.send(on(1, "hi")).await.unwrap();
+        peer.send(on(3, SUCCESS)).await.unwrap();
+        peer.close(None).await.unwrap();
+    })
+    .await;
+    let config = Config::new(server.url()).unwrap().ca_pem(server.ca_pem());
+    let client = Client::connect(&config).unwrap();
+    let pod = client.pod("shop", "web");
+    let process = pod.exec(&ExecOptions::new(["x"])).await.unwrap();
+    assert_eq!(process.output().await.unwrap().stdout, b"hi");
+    // The server would have spoken HTTP/2 as well.
+    assert_eq!(server.spoken().await, b"http/1.1");
 }
