@@ -122,7 +122,8 @@
 //!
 //! # Compared with client-go
 //!
-//! This is `rest`, `clientcmd`, `discovery`, `dynamic` and `metadata` in one crate. Unlike
+//! This is `rest`, `clientcmd`, `discovery`, `restmapper`, `dynamic`, `metadata`, `pager`, the
+//! retry-watcher and `until` of `tools/watch`, `remotecommand` and `portforward` in one crate. Unlike
 //! there: retries leave "too large resource version" and passed time limits to the caller; a
 //! token file is also read again on a 401; an undecodable event does not end a watch.
 

@@ -12,7 +12,7 @@ use futures_util::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_tungstenite::tungstenite::Message;
 
-use self::server::{Peer, WebSockets, plain_http};
+use self::server::{Peer, TlsWebSocket, WebSockets, plain_http};
 
 const V5: &str = "v5.channel.k8s.io";
 const V4: &str = "v4.channel.k8s.io";
@@ -349,4 +349,46 @@ async fn dropping_a_tunnel_ends_the_connection() {
     tokio::time::timeout(limit, server.finished())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn a_stream_that_the_server_ends_is_at_its_end_while_the_others_go_on() {
+    let server = WebSockets::start(V5, async |mut peer: Peer| {
+        peer.send(on(1, "last words")).await.unwrap();
+        peer.send(on(255, [1])).await.unwrap();
+        // Only when the output's end was seen.
+        assert_eq!(next(&mut peer).await.unwrap(), (0, b"go on".to_vec()));
+        peer.send(on(2, "more")).await.unwrap();
+        peer.send(on(3, SUCCESS)).await.unwrap();
+        peer.close(None).await.unwrap();
+    })
+    .await;
+    let command = ExecOptions::new(["x"]).stdin();
+    let mut process = pod(server.url()).exec(&command).await.unwrap();
+    let mut text = String::new();
+    let mut stdout = process.stdout.take().unwrap();
+    let limit = Duration::from_secs(30);
+    let read = tokio::time::timeout(limit, stdout.read_to_string(&mut text)).await;
+    read.expect("the end was told").unwrap();
+    assert_eq!(text, "last words");
+    let stdin = process.stdin.as_mut().unwrap();
+    stdin.write_all(b"go on").await.unwrap();
+    assert_eq!(process.output().await.unwrap().stderr, b"more");
+}
+
+#[tokio::test]
+async fn over_tls_the_connection_is_http_1() {
+    let server = TlsWebSocket::start(V5, async |mut peer: Peer| {
+        peer.send(on(1, "hi")).await.unwrap();
+        peer.send(on(3, SUCCESS)).await.unwrap();
+        peer.close(None).await.unwrap();
+    })
+    .await;
+    let config = Config::new(server.url()).unwrap().ca_pem(server.ca_pem());
+    let client = Client::connect(&config).unwrap();
+    let pod = client.pod("shop", "web");
+    let process = pod.exec(&ExecOptions::new(["x"])).await.unwrap();
+    assert_eq!(process.output().await.unwrap().stdout, b"hi");
+    // The server would have spoken HTTP/2 as well.
+    assert_eq!(server.spoken().await, b"http/1.1");
 }

@@ -419,7 +419,7 @@ async fn kube_rs_d1_a_watch_refused_with_410_is_expired() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn kube_rs_d6_no_head_is_a_timeout() {
+async fn kube_rs_d6_10_no_head_is_a_timeout() {
     let server = Scripted::new(|_, _| Answer::no_head());
     let client = server.client();
     let start = Instant::now();

@@ -5,6 +5,7 @@ use std::time::Duration;
 use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope};
 use futures_util::StreamExt;
 
+use super::decoder::{Decoder, Step};
 use crate::testing::{Answer, Pod, Scripted};
 use crate::transport::TransportErrorKind;
 use crate::{Error, List, ListOptions, PageItem, Undecodable};
@@ -132,7 +133,7 @@ async fn a_list_that_breaks_off_is_an_error() {
 }
 
 #[tokio::test]
-async fn p2_pages_are_joined_in_the_state_of_the_first() {
+async fn p2_kube_rs_13_pages_are_joined_in_the_state_of_the_first() {
     let server = Scripted::new(|nth, _| match nth {
         0 => page(7, "t1", &["a", "b"]),
         1 => page(8, "t2", &["c"]),
@@ -331,4 +332,27 @@ async fn p3_ts29_pages_that_were_handed_over_are_not_listed_again() {
     });
     assert!(outcome.await.unwrap_err().is_expired());
     assert_eq!((handled, server.seen().len()), (1, 2));
+}
+
+#[test]
+fn b8_no_more_of_a_list_is_held_than_an_object_and_a_chunk() {
+    const CHUNK: usize = 64 << 10;
+    let pod = format!(
+        r#"{{"metadata":{{"name":"a"}},"x":"{}"}}"#,
+        "y".repeat(100_000)
+    );
+    let items = vec![pod.as_str(); 200].join(",");
+    let list = format!("{{\"items\":[{items}],\"metadata\":{{}}}}");
+    let mut decoder = Decoder::new();
+    let (mut found, mut most) = (0, 0);
+    for chunk in list.as_bytes().chunks(CHUNK) {
+        decoder.push(chunk);
+        most = most.max(decoder.bytes().len());
+        while let Step::Item(end) = decoder.step().unwrap() {
+            decoder.consume(end);
+            found += 1;
+        }
+    }
+    assert_eq!(found, 200);
+    assert!(most < pod.len() + 2 * CHUNK, "{most} of {}", list.len());
 }

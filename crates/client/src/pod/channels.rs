@@ -80,14 +80,15 @@ pub(super) fn run(socket: Socket, channels: Channels) -> Task {
 }
 
 async fn carry(socket: Socket, channels: Channels) {
-    let (to_server, from_server) = socket.stream.split();
+    let protocol = socket.protocol();
+    let (to_server, from_server) = socket.into_stream().split();
     let (queue, queued) = mpsc::channel(4);
     let reading = Box::pin(read(from_server, channels.incoming));
     let writing = Box::pin(async {
         let inputs = channels
             .outgoing
             .into_iter()
-            .map(|outgoing| feed(outgoing, socket.protocol, queue.clone()));
+            .map(|outgoing| feed(outgoing, protocol, queue.clone()));
         let inputs = join_all(inputs);
         let messages = forward(channels.messages, queue.clone());
         let sending = send(to_server, queued);
@@ -221,3 +222,6 @@ async fn send(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

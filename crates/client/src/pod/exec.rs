@@ -253,8 +253,8 @@ const REPORT: u8 = 3;
 const RESIZE: u8 = 4;
 
 impl Process {
-    fn start(socket: Socket, options: &AttachOptions, subject: String) -> Self {
-        let protocol = socket.protocol;
+    pub(super) fn start(socket: Socket, options: &AttachOptions, subject: String) -> Self {
+        let protocol = socket.protocol();
         let (changed, report) = watch::channel(Bytes::new());
         let (sizes, messages) = mpsc::channel(1);
         let (ended_tx, ended) = oneshot::channel();

@@ -3,8 +3,8 @@ use http::header::{
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Method};
-use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -18,8 +18,34 @@ use crate::transport::{Lane, TransportError, TransportErrorKind};
 
 /// A WebSocket whose messages are those of Kubernetes' channels.
 pub(super) struct Socket {
-    pub(super) stream: WebSocketStream<TokioIo<Upgraded>>,
-    pub(super) protocol: Protocol,
+    stream: WebSocketStream<Box<dyn Wire>>,
+    protocol: Protocol,
+}
+
+/// What a WebSocket runs over.
+pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+impl Socket {
+    /// Speaks as a client over a connection whose handshake is done.
+    pub(super) async fn over(wire: Box<dyn Wire>, protocol: Protocol) -> Self {
+        let mut limits = WebSocketConfig::default();
+        limits.max_message_size = Some(LARGEST_MESSAGE);
+        limits.max_frame_size = Some(LARGEST_MESSAGE);
+        Self {
+            stream: WebSocketStream::from_raw_socket(wire, Role::Client, Some(limits)).await,
+            protocol,
+        }
+    }
+
+    pub(super) fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    pub(super) fn into_stream(self) -> WebSocketStream<Box<dyn Wire>> {
+        self.stream
+    }
 }
 
 /// A version of the channel protocol: each message begins with the number of its channel.
@@ -76,14 +102,7 @@ impl PodHandle {
         let upgraded = hyper::upgrade::on(response)
             .await
             .map_err(|error| refuse(TransportError::new(TransportErrorKind::Protocol, error)))?;
-        let mut limits = WebSocketConfig::default();
-        limits.max_message_size = Some(LARGEST_MESSAGE);
-        limits.max_frame_size = Some(LARGEST_MESSAGE);
-        let io = TokioIo::new(upgraded);
-        Ok(Socket {
-            stream: WebSocketStream::from_raw_socket(io, Role::Client, Some(limits)).await,
-            protocol,
-        })
+        Ok(Socket::over(Box::new(TokioIo::new(upgraded)), protocol).await)
     }
 }
 

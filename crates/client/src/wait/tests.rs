@@ -116,7 +116,7 @@ async fn tw3_kube_rs_12_a_watch_that_fell_behind_is_no_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tw4_a_deletion_that_nobody_saw_shows_in_the_new_list() {
+async fn tw3_a_deletion_that_nobody_saw_shows_in_the_new_list() {
     let server = Scripted::new(|nth, _| match nth {
         0 => list(5, &pod(4, "u", "n1")),
         1 => Answer::ok(gone()),

@@ -136,6 +136,9 @@ async fn writes_are_refused_outside_a_term_and_reads_are_not() {
         assert!(!error.is_retryable());
         assert_eq!(FenceExpired::find(&error), Some(FenceExpired::NoTerm));
     }
+    // A command in a pod is asked for by GET.
+    let upgrade = transport.send(Lane::Upgrade, request(Method::GET)).await;
+    assert!(upgrade.is_err(), "run without a term");
     assert_eq!(network.sent.load(Ordering::SeqCst), 0);
     assert!(
         transport

@@ -13,7 +13,8 @@ use super::{Fence, FenceCell, FenceExpired};
 
 /// A transport that starts no write outside a term of leadership.
 ///
-/// A write is every request but GET, HEAD and OPTIONS. It is refused when the cell's fence
+/// A write is every request but GET, HEAD and OPTIONS; a connection that is to be upgraded is
+/// one too, since commands in pods are run over it. It is refused when the cell's fence
 /// is closed, and given up when the fence closes before its answer is there. Reads and
 /// watches pass: a standby keeps its caches warm.
 ///
@@ -60,7 +61,7 @@ impl<T: Transport> Transport for FencedTransport<T> {
         lane: Lane,
         request: Request<Bytes>,
     ) -> BoxFuture<'static, Result<Response<ByteStream>, TransportError>> {
-        if is_read(request.method()) {
+        if is_read(request.method()) && lane != Lane::Upgrade {
             return self.inner.send(lane, request);
         }
         // The term is fixed here: a write that was asked for in one term never starts in a later one.

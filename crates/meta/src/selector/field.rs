@@ -109,6 +109,10 @@ fn parse_term(term: &str) -> Result<FieldRequirement, &'static str> {
     if field.is_empty() {
         return Err("a field is missing");
     }
+    // Printed, it would turn the operator into its opposite.
+    if field.ends_with('!') {
+        return Err("`!` and `=` of `!=` belong together");
+    }
     Ok(FieldRequirement {
         field: field.into(),
         value: unescape(value.trim())?,
@@ -178,7 +182,7 @@ mod tests {
             selector.to_string().parse::<FieldSelector>().unwrap(),
             selector
         );
-        for bad in ["a", "=b", "a=b=c", r"a=\x"] {
+        for bad in ["a", "=b", "a=b=c", r"a=\x", "a! =b", "a!!=b"] {
             assert!(bad.parse::<FieldSelector>().is_err(), "{bad:?}");
         }
         assert!("".parse::<FieldSelector>().unwrap().is_empty());

@@ -166,7 +166,7 @@ async fn d3_an_answer_from_before_an_invalidation_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn w12_group_versions_are_asked_for_sixteen_at_a_time_and_no_more_after_a_drop() {
+async fn d2_group_versions_are_asked_for_sixteen_at_a_time_and_no_more_after_a_drop() {
     let groups: Vec<_> = (0..100)
         .map(|n| format!(r#"{{"name":"g{n}","versions":[{{"version":"v1"}}]}}"#))
         .collect();
