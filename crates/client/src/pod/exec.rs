@@ -123,7 +123,7 @@ impl AttachOptions {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ExitStatus(u8);
+pub struct ExitStatus(i32);
 
 impl ExitStatus {
     /// Whether it ended with 0.
@@ -132,9 +132,9 @@ impl ExitStatus {
         self.0 == 0
     }
 
-    /// Its exit code.
+    /// Its exit code: up to 255, or any number on Windows.
     #[must_use]
-    pub fn code(self) -> u8 {
+    pub fn code(self) -> i32 {
         self.0
     }
 }
@@ -469,13 +469,15 @@ mod tests {
         let seven = r#"{"status":"Failure","reason":"NonZeroExitCode","message":"command terminated",
             "details":{"causes":[{"reason":"Other","message":"3"},{"reason":"ExitCode","message":"7"}]}}"#;
         assert_eq!(code(seven).unwrap().code(), 7);
+        let windows = seven.replace("\"7\"", "\"-1073741510\"");
+        assert_eq!(code(&windows).unwrap().code(), -1_073_741_510);
         let refused =
             r#"{"status":"Failure","reason":"InternalError","code":500,"message":"no such file"}"#;
         let error = code(refused).unwrap_err();
         assert_eq!(error.status().unwrap().message, "no such file");
         for odd in [
             r#"{"status":"Failure","reason":"NonZeroExitCode"}"#,
-            r#"{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"256"}]}}"#,
+            r#"{"status":"Failure","reason":"NonZeroExitCode","details":{"causes":[{"reason":"ExitCode","message":"x"}]}}"#,
             "",
             "{",
         ] {
