@@ -311,4 +311,18 @@ mod tests {
             assert_eq!((timers.heap.len(), timers.timers.len()), (0, kept));
         }
     }
+
+    #[test]
+    fn orders_come_around() {
+        let mut timers = Timers::new();
+        timers.set = u32::MAX - 1;
+        for id in 0..3 {
+            timers.set(Id(id), at(1), ());
+            assert!(timers.get_mut(Id(id)).is_some());
+        }
+        let fired: Vec<_> = std::iter::from_fn(|| timers.pop_due(at(1)))
+            .map(|(id, _)| id.0)
+            .collect();
+        assert_eq!(fired, [0, 1, 2]);
+    }
 }
