@@ -1,5 +1,3 @@
-mod trouble;
-
 use std::time::Duration;
 
 use evenkeel_meta::{Reason, Resource, Status};

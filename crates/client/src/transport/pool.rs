@@ -103,7 +103,7 @@ impl Settings {
             .referer(false)
             .no_proxy()
             // In a compressed watch an event could wait in the compressor for the next one.
-            .gzip(self.compression && lane != Lane::Watch)
+            .gzip(self.compression && matches!(lane, Lane::List | Lane::Write))
             .connect_timeout(options.connect_timeout)
             .pool_idle_timeout(options.idle_timeout)
             .tcp_nodelay(true)

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use evenkeel_client::{Client, Config, ConfigError, ConnectError, ListOptions, TransportErrorKind};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -21,6 +21,8 @@ struct TestProxy {
 #[derive(Clone, Copy)]
 enum Kind {
     Connect,
+    /// The same, spoken to in TLS.
+    Encrypted,
     /// Always asks for credentials.
     Refusing,
     Socks,
@@ -32,15 +34,20 @@ impl TestProxy {
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(parking_lot::Mutex::default());
         let mut tasks = JoinSet::new();
+        let tls = server.acceptor("127.0.0.1");
         let (seen, server) = (Arc::clone(&asked), server.address);
         tasks.spawn(async move {
             let mut connections = JoinSet::new();
             loop {
                 let (client, _) = listener.accept().await.unwrap();
-                let seen = Arc::clone(&seen);
+                let (seen, tls) = (Arc::clone(&seen), tls.clone());
                 connections.spawn(async move {
                     let _ = match kind {
                         Kind::Socks => socks(client, server, &seen).await,
+                        Kind::Encrypted => match tls.accept(client).await {
+                            Ok(client) => connect(client, server, &seen, kind).await,
+                            Err(error) => Err(error),
+                        },
                         _ => connect(client, server, &seen, kind).await,
                     };
                 });
@@ -61,7 +68,7 @@ impl TestProxy {
 type Asked = parking_lot::Mutex<Vec<String>>;
 
 async fn connect(
-    client: TcpStream,
+    client: impl AsyncRead + AsyncWrite + Unpin,
     server: SocketAddr,
     asked: &Asked,
     kind: Kind,
@@ -168,6 +175,19 @@ async fn an_http_proxy_is_asked_for_a_tunnel() {
             .all(|(version, _)| *version == http::Version::HTTP_2)
     );
     assert!(!format!("{config:?} {client:?}").contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_proxy_may_be_spoken_to_in_tls() {
+    let (server, config) = hidden().await;
+    let proxy = TestProxy::start(Kind::Encrypted, &server).await;
+    let url = format!("https://{}", proxy.address);
+    list(&config.clone().proxy(&url).unwrap()).await;
+    assert_eq!(proxy.asked(), ["CONNECT api.internal:6443 HTTP/1.1\n"]);
+    let stranger = TestServer::start("127.0.0.1", H2).await;
+    let config = config.ca_pem(stranger.ca_pem.clone());
+    let (kind, text) = transport_error(&config.proxy(&url).unwrap()).await;
+    assert_eq!(kind, TransportErrorKind::Proxy, "{text}");
 }
 
 #[tokio::test]

@@ -101,6 +101,11 @@ impl TestServer {
         client_certificate(&ca)
     }
 
+    /// Shows certificates of this server's CA for another name.
+    pub(crate) fn acceptor(&self, name: &str) -> TlsAcceptor {
+        acceptor(&self.ca, &self.ca, name, &[])
+    }
+
     /// Breaks all connections, as a restart does.
     pub(crate) fn cut(&self) {
         self.cut.send_replace(());
