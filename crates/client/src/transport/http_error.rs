@@ -19,7 +19,11 @@ pub(super) fn send_error(error: reqwest::Error, server: &str, via: Option<&str>)
 
 /// A body of `server` that broke off.
 pub(super) fn body_error(error: reqwest::Error, server: &str) -> TransportError {
-    convert(error, server, None, TransportErrorKind::Closed)
+    let fallback = match is_garbled(&error) {
+        true => TransportErrorKind::Protocol,
+        false => TransportErrorKind::Closed,
+    };
+    convert(error, server, None, fallback)
 }
 
 /// The text is that of the cause that says most; the layers around it only say that
@@ -83,6 +87,9 @@ fn known(cause: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
         {
             return Some(found);
         }
+        if is_handshake_alert(error) {
+            return Some((TransportErrorKind::Tls, cause));
+        }
         return Some((io_kind(error)?, cause));
     }
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
@@ -99,6 +106,34 @@ fn known(cause: Cause<'_>) -> Option<(TransportErrorKind, Cause<'_>)> {
     None
 }
 
+/// Whether what was compressed does not decompress. What breaks a connection is told by hyper.
+fn is_garbled(error: Cause<'_>) -> bool {
+    let mut next = Some(error);
+    while let Some(cause) = next {
+        let kind = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        if let Some(io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput) = kind {
+            return true;
+        }
+        next = cause.source();
+    }
+    false
+}
+
+/// The refusal of a client certificate, which over TLS 1.3 comes after the client's handshake:
+/// h2 keeps the text of it alone. These alerts are sent in handshakes only, so the server has
+/// seen no request.
+fn is_handshake_alert(error: &io::Error) -> bool {
+    let text = error.to_string();
+    let Some(alert) = text.strip_prefix("received fatal alert: ") else {
+        return false;
+    };
+    alert.contains("Certificate")
+        || matches!(
+            alert,
+            "UnknownCA" | "DecryptError" | "AccessDenied" | "HandshakeFailure"
+        )
+}
+
 fn io_kind(error: &io::Error) -> Option<TransportErrorKind> {
     match error.kind() {
         io::ErrorKind::ConnectionRefused => Some(TransportErrorKind::Refused),
@@ -109,10 +144,6 @@ fn io_kind(error: &io::Error) -> Option<TransportErrorKind> {
         | io::ErrorKind::UnexpectedEof
         // What a peer that no longer answers TCP probes ends in.
         | io::ErrorKind::TimedOut => Some(TransportErrorKind::Closed),
-        // What was compressed does not decompress.
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            Some(TransportErrorKind::Protocol)
-        }
         io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
             Some(TransportErrorKind::Connect)
         }
@@ -149,4 +180,29 @@ fn reason(cause: Cause<'_>) -> String {
         return "the peer closed it".into();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_that_refuse_a_certificate_are_told_from_those_that_end_a_connection() {
+        let kind = |text: &str| {
+            let error = io::Error::new(io::ErrorKind::InvalidData, text.to_owned());
+            known(&error).map(|(kind, _)| kind)
+        };
+        for alert in [
+            "DecryptError",
+            "UnknownCA",
+            "BadCertificate",
+            "CertificateExpired",
+        ] {
+            let text = format!("received fatal alert: {alert}");
+            assert_eq!(kind(&text), Some(TransportErrorKind::Tls), "{alert}");
+        }
+        // The server may have seen the request.
+        assert_eq!(kind("received fatal alert: InternalError"), None);
+        assert_eq!(kind("BadCertificate"), None);
+    }
 }
