@@ -43,7 +43,7 @@ async fn touch(api: &Api<DynamicObject>, name: &str, value: usize) {
 async fn next(watch: &mut RetryWatch<DynamicObject>) -> String {
     let limit = Duration::from_secs(3600);
     let event = tokio::time::timeout(limit, watch.next()).await;
-    match event.expect("an event").expect("no end").unwrap() {
+    match event.unwrap().unwrap().unwrap() {
         WatchEvent::Added(object) => format!("+{}", object.metadata.name),
         WatchEvent::Modified(object) => format!("~{}", object.data["data"]["value"]),
         WatchEvent::Deleted(object) => format!("-{}", object.metadata.name),
