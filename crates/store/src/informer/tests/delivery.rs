@@ -293,6 +293,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
     server.put("real", 1);
     server.put("stale", 1);
     server.put_undecodable("unread");
+    server.put_undecodable("unseen");
     let (_informers, informer) = running(&server).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&told);
@@ -315,6 +316,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
         .unwrap();
     settle().await;
     server.delete("real");
+    server.delete("unseen");
     settle().await;
     server.cut(false);
     server.delete("stale");
@@ -323,6 +325,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
     pass(Duration::from_secs(5)).await;
     let expected = [
         r#"Some("ns") real final"#,
+        r#"Some("ns") unseen nothing"#,
         r#"Some("ns") stale last known"#,
         r#"Some("ns") unread nothing"#,
     ];
