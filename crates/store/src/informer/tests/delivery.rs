@@ -201,6 +201,11 @@ async fn client_go_q17_ts40_a_resync_never_shows_an_older_state_after_a_newer() 
             assert!(size >= before, "{key}: {size} after {before}");
         }
     }
+    // Twice each while nobody takes.
+    for n in 301..=310 {
+        server.put(&format!("t{}", n % 5), n);
+        settle().await;
+    }
     while let Some((key, event)) = subscription.try_next() {
         last.insert(key, event.object().unwrap().size);
     }
