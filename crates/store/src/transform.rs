@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use evenkeel_meta::Object;
+use evenkeel_meta::{MetaView, Object};
 
 use crate::index::panic_message;
 use crate::set_aside::{SetAsideReason, copy_metadata};
@@ -109,6 +109,14 @@ impl<K> Default for Ingress<K> {
 
 impl<K: Object> Ingress<K> {
     pub(crate) fn admit(&mut self, mut object: K) -> Item<K> {
+        // Many types decode from anything; this is none of their objects (contract client-go R20).
+        if object.metadata().name().is_empty() {
+            let message = "it has no name".to_owned();
+            return Item::Unfit(Box::new(Unfit {
+                metadata: copy_metadata(object.metadata()),
+                reason: SetAsideReason::Undecodable { message },
+            }));
+        }
         if let Some(transform) = &self.transform {
             let call = AssertUnwindSafe(|| (transform.apply)(&mut object));
             let outcome = catch_unwind(call).unwrap_or_else(|panic| Err(panic_message(&*panic)));

@@ -201,6 +201,11 @@ async fn client_go_q17_ts40_a_resync_never_shows_an_older_state_after_a_newer() 
             assert!(size >= before, "{key}: {size} after {before}");
         }
     }
+    // Twice each while nobody takes.
+    for n in 301..=310 {
+        server.put(&format!("t{}", n % 5), n);
+        settle().await;
+    }
     while let Some((key, event)) = subscription.try_next() {
         last.insert(key, event.object().unwrap().size);
     }
@@ -293,6 +298,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
     server.put("real", 1);
     server.put("stale", 1);
     server.put_undecodable("unread");
+    server.put_undecodable("unseen");
     let (_informers, informer) = running(&server).await;
     let told = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&told);
@@ -315,6 +321,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
         .unwrap();
     settle().await;
     server.delete("real");
+    server.delete("unseen");
     settle().await;
     server.cut(false);
     server.delete("stale");
@@ -323,6 +330,7 @@ async fn client_go_t1_ts61_every_deletion_names_its_object() {
     pass(Duration::from_secs(5)).await;
     let expected = [
         r#"Some("ns") real final"#,
+        r#"Some("ns") unseen nothing"#,
         r#"Some("ns") stale last known"#,
         r#"Some("ns") unread nothing"#,
     ];

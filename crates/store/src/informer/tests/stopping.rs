@@ -230,7 +230,9 @@ async fn client_go_i9_ts60_waiting_for_all_names_who_is_late() {
 #[tokio::test(start_paused = true)]
 async fn client_go_i7_ts57_removal_returns_at_once_and_never_synced_handlers_can_leave() {
     let server = FakeServer::new();
-    server.put("a", 1);
+    for name in ["a", "b", "c"] {
+        server.put(name, 1);
+    }
     let informers = informers(&server);
     let informer = things(&informers);
     let never_started = informer.add_handler(Log::default().handler()).unwrap();
@@ -252,7 +254,7 @@ async fn client_go_i7_ts57_removal_returns_at_once_and_never_synced_handlers_can
     let start = tokio::time::Instant::now();
     slow.remove();
     assert_eq!(start.elapsed(), Duration::ZERO);
-    server.put("b", 1);
+    server.put("b", 2);
     pass(Duration::from_secs(60)).await;
     assert_eq!(
         calls.load(Ordering::Relaxed),

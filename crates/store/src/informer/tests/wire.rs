@@ -110,6 +110,7 @@ async fn client_go_r20_ts18_events_that_are_none_are_skipped_or_followed_by_a_li
     server.send_frame("ADDED", &json!({"kind": "Nonsense", "metadata": {}}));
     settle().await;
     assert_eq!(informer.store().resource_version(), 50.into());
+    assert_eq!(informer.store().len(), 1);
     assert_eq!(informer.store().snapshot().set_aside().count(), 0);
     // An event of a type that nobody knows may be anything: the contents are fetched anew.
     server.requests();
@@ -308,6 +309,9 @@ async fn client_go_ts22_a_corrupt_object_that_was_deleted_vanishes_and_the_other
     let _registration = informer.add_handler(log.handler()).unwrap();
     settle().await;
     log.take();
+    pass(Duration::from_secs(60)).await;
+    server.bookmark();
+    settle().await;
     let status = Status {
         reason: Reason::StoreReadError,
         ..Status::internal("data from the storage is not transformable")
