@@ -8,7 +8,7 @@ use evenkeel_meta::{ApiResource, OwnerReference, Scope};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::cluster::{Cluster, Made, owners};
+use crate::cluster::{Cluster, Made, nobody, owners};
 
 const CRDS: ApiResource = ApiResource::new_static(
     "apiextensions.k8s.io",
@@ -278,4 +278,21 @@ async fn gc_g48_t32_an_owner_is_looked_up_by_what_is_written() {
             "{paths:?}"
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g40_a_kind_that_is_defined_later_is_looked_up_then() {
+    let cluster = Cluster::collecting().await;
+    let early = OwnerReference {
+        api_version: "example.com/v1".into(),
+        kind: "Widget".into(),
+        ..nobody()
+    };
+    let part = cluster.map("part", &[early]).await;
+    sleep(Duration::from_secs(60)).await;
+    assert!(cluster.is_there(&part).await);
+    assert_eq!(cluster.requests.brief(), Vec::<String>::new());
+    define(&cluster, &WIDGETS).await;
+    cluster.gone(&part).await;
+    assert_eq!(cluster.requests.brief(), ["GET nobody", "DELETE part"]);
 }

@@ -236,26 +236,6 @@ async fn gc_g45_kcm_b10_foreground_deletes_what_does_not_block_too_and_leaves_in
 }
 
 #[tokio::test(start_paused = true)]
-async fn gc_g40_a_kind_that_is_defined_later_is_looked_up_then() {
-    let cluster = Cluster::collecting().await;
-    let secret = cluster
-        .create(&SECRETS, Some("n"), json!({"metadata": {"name": "s"}}))
-        .await;
-    // For a while the server does not tell of its own kinds.
-    let part = {
-        *cluster.told.lock() = crate::requests::Discovery::NoCore;
-        sleep(Duration::from_secs(65)).await;
-        cluster.map("part", &[secret.owner(false)]).await
-    };
-    cluster.delete(&secret, Background).await;
-    sleep(Duration::from_secs(60)).await;
-    assert!(cluster.is_there(&part).await);
-    assert_eq!(cluster.requests.count("DELETE"), 0);
-    *cluster.told.lock() = crate::requests::Discovery::Truth;
-    cluster.gone(&part).await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn kcm_b12_b13_one_budget_for_all_kinds_and_nearly_all_of_it_are_deletions() {
     let (rate, burst, each) = (50.0, 10, 200);
     let mut cluster = Cluster::new().await;
