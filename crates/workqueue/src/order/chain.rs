@@ -94,6 +94,11 @@ impl Links {
         }
     }
 
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn at(&mut self, id: Id) -> &mut Link {
         if id.index() >= self.0.len() {
             self.0.resize(
@@ -105,5 +110,22 @@ impl Links {
             );
         }
         &mut self.0[id.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_for_many_are_given_back() {
+        for (count, kept) in [(10, 10), (KEPT, KEPT), (KEPT + 1, 0), (2 * KEPT, 0)] {
+            let (mut chain, mut links) = (Chain::EMPTY, Links::default());
+            for id in 0..count as u32 {
+                chain.push(&mut links, Id(id), End::Last);
+            }
+            links.shrink();
+            assert_eq!(links.len(), kept);
+        }
     }
 }

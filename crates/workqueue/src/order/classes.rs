@@ -60,6 +60,12 @@ impl Classes {
         }
     }
 
+    /// For how many ids there is room.
+    #[cfg(test)]
+    pub(super) fn ids_known(&self) -> usize {
+        self.priorities.len()
+    }
+
     fn enter_class(&mut self, id: Id, priority: i32, end: End) {
         if id.index() >= self.priorities.len() {
             self.priorities.resize(id.index() + 1, 0);
@@ -107,6 +113,28 @@ impl Default for Classes {
             ages: Chain::EMPTY,
             age_links: Links::default(),
             priorities: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_many_is_given_back() {
+        for (count, kept) in [(10, 10), (KEPT, KEPT), (KEPT + 1, 0), (2 * KEPT, 0)] {
+            let mut classes = Classes::default();
+            let ids = || (0..count as u32).map(Id);
+            ids().for_each(|id| classes.enter(id, 0, End::Last));
+            ids().for_each(|id| classes.leave(id));
+            classes.shrink();
+            let lengths = [
+                classes.priorities.len(),
+                classes.class_links.len(),
+                classes.age_links.len(),
+            ];
+            assert_eq!(lengths, [kept; 3]);
         }
     }
 }

@@ -138,3 +138,17 @@ impl<K, G> fmt::Debug for Fair<K, G> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_many_is_given_back() {
+        let mut order = Fair::new(|key: &u32| key % 3);
+        (0..10_000).for_each(|id| order.push(Id(id), &id, 0));
+        while order.pop().is_some() {}
+        order.shrink();
+        assert_eq!(order.links.len(), 0);
+    }
+}

@@ -38,3 +38,18 @@ impl<K> Order<K> for Fifo {
         self.line.shrink_to(KEPT);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_many_is_given_back() {
+        let mut order = Fifo::new();
+        (0..10_000).for_each(|id| order.push(Id(id), &id, 0));
+        while Order::<u32>::pop(&mut order).is_some() {}
+        assert!(order.line.capacity() >= 10_000);
+        Order::<u32>::shrink(&mut order);
+        assert!(order.line.capacity() <= KEPT);
+    }
+}

@@ -122,3 +122,22 @@ impl<K> Order<K> for Priority {
         self.classes.shrink();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_for_many_is_given_back() {
+        for priorities in [1, 2] {
+            let mut order = Priority::default();
+            for id in 0..10_000 {
+                order.push(Id(id), &id, (id % priorities) as i32);
+            }
+            while Order::<u32>::pop(&mut order).is_some() {}
+            Order::<u32>::shrink(&mut order);
+            assert!(order.line.capacity() <= KEPT);
+            assert_eq!(order.classes.ids_known(), 0);
+        }
+    }
+}
