@@ -135,6 +135,7 @@ mod tests {
                 order.push(Id(id), &id, (id % priorities) as i32);
             }
             while Order::<u32>::pop(&mut order).is_some() {}
+            assert!(!order.is_mixed, "with nobody in, it is one line again");
             Order::<u32>::shrink(&mut order);
             assert!(order.line.capacity() <= KEPT);
             assert_eq!(order.classes.ids_known(), 0);
