@@ -356,3 +356,15 @@ fn b8_no_more_of_a_list_is_held_than_an_object_and_a_chunk() {
     assert_eq!(found, 200);
     assert!(most < pod.len() + 2 * CHUNK, "{most} of {}", list.len());
 }
+
+#[test]
+fn an_object_that_never_ends_is_an_error_and_not_all_of_memory() {
+    let mut decoder = Decoder::new();
+    decoder.push(br#"{"items":[{"x":""#);
+    let chunk = vec![b'y'; 1 << 20];
+    let failed = (0..32).find(|_| {
+        decoder.push(&chunk);
+        decoder.step().is_err()
+    });
+    assert_eq!(failed, Some(15), "past 16 MiB");
+}
