@@ -31,7 +31,7 @@ const CARGO_MUTANTS: Tool = Tool {
     version: "27.1.0",
 };
 
-const CORES: [Core; 3] = [
+const CORES: [Core; 4] = [
     Core {
         name: "queue",
         package: "evenkeel-workqueue",
@@ -66,12 +66,22 @@ const CORES: [Core; 3] = [
         build: &[],
         tests: &[],
     },
+    Core {
+        name: "reflector",
+        package: "evenkeel-store",
+        files: &[
+            "crates/store/src/reflector.rs",
+            "crates/store/src/reflector/*.rs",
+        ],
+        build: &[],
+        tests: &["reflector::"],
+    },
 ];
 
 /// Which state machines.
 #[derive(clap::Args)]
 pub struct Options {
-    /// Only these: queue, election, graph. Without any, all.
+    /// Only these: queue, election, graph, reflector. Without any, all.
     cores: Vec<String>,
     /// Only files whose paths match this glob.
     #[arg(long)]
