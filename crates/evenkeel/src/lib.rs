@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use evenkeel::client::Client;
-//! use evenkeel::meta::{Metadata, ObjectKey, Resource};
+//! use evenkeel::meta::{MetaView, Metadata, ObjectKey, Resource};
 //! use evenkeel::store::{InformerOptions, Store};
 //! use evenkeel::{Context, Controller, Manager, Outcome, ReconcileResult, Reconciler};
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -24,7 +24,7 @@
 //! impl Reconciler for Census {
 //!     async fn reconcile(&self, _context: &Context, key: &ObjectKey) -> ReconcileResult {
 //!         match self.0.get(key) {
-//!             Some(map) => tracing::info!(%key, labels = map.metadata.labels.len(), "is there"),
+//!             Some(map) => tracing::info!(%key, labels = map.metadata.labels().count(), "is there"),
 //!             None => tracing::info!(%key, "is gone"),
 //!         }
 //!         Ok(Outcome::Done)

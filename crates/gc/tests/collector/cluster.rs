@@ -93,7 +93,7 @@ impl Cluster {
     pub(crate) async fn new() -> Self {
         let server = Server::builder().seed(7).build();
         let cluster = Self {
-            client: Client::from_service(server.clone()),
+            client: Client::from_service(server.clone()).with_user_agent("user"),
             server,
             requests: Requests::default(),
             told: Told::default(),
