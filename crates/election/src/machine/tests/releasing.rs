@@ -169,3 +169,45 @@ fn a_standby_that_is_cancelled_while_it_takes_the_lease_gives_it_back() {
         (Some(Resignation::Released), "")
     );
 }
+
+/// Only a write whose answer is unknown may have made it the holder.
+#[test]
+fn a_standby_whose_requests_failed_for_certain_has_nothing_to_give_back() {
+    // No answer to a reading.
+    let mut table = Table::default();
+    let mut a = Player::new("A", 0.0);
+    a.tell(0.0, Input::Tick);
+    a.take().unwrap();
+    a.tell(5.0, Input::Tick);
+    a.take();
+    a.sent.clear();
+    resign(&mut a, 5.0, &mut table);
+    assert!(a.sent.is_empty(), "{:?}", a.sent);
+    assert_eq!(a.finished(), Some(Resignation::NotHeld));
+
+    // A write that was refused.
+    let mut table = Table::default();
+    let mut a = Player::new("A", 0.0);
+    a.tell(0.0, Input::Tick);
+    let get = a.take().unwrap();
+    let result = table.apply(&get.operation);
+    a.tell(
+        0.0,
+        Input::Answered {
+            request: get.id,
+            result,
+        },
+    );
+    let create = a.take().unwrap();
+    a.tell(
+        0.1,
+        Input::Answered {
+            request: create.id,
+            result: Err(Failure::Conflict),
+        },
+    );
+    a.sent.clear();
+    resign(&mut a, 0.2, &mut table);
+    assert!(a.sent.is_empty(), "{:?}", a.sent);
+    assert_eq!(a.finished(), Some(Resignation::NotHeld));
+}

@@ -31,6 +31,10 @@ fn a_standby_with_a_watch_does_not_poll() {
     a.run(98.0 + 17.0, &mut table);
     assert!(a.leads());
     assert_eq!(a.sent, ["get", "update", "update"]);
+    assert!(
+        !a.said.contains(&Action::RestartWatch),
+        "it had told all there was"
+    );
 }
 
 #[test]
