@@ -107,6 +107,13 @@ impl Error {
         matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Refused)
     }
 
+    /// A fence on this side refused the write: the process does not lead (any more). The work
+    /// is somebody else's now; there is nothing to report and nothing to retry.
+    #[must_use]
+    pub fn is_fenced(&self) -> bool {
+        matches!(self, Self::Transport(error) if error.kind() == TransportErrorKind::Fenced)
+    }
+
     /// A time limit of this client passed.
     #[must_use]
     pub fn is_timeout(&self) -> bool {

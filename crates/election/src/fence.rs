@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use evenkeel_pace::Moment;
+use tokio_util::sync::CancellationToken;
 
 pub use self::cell::FenceCell;
 pub use self::transport::FencedTransport;
@@ -43,6 +44,8 @@ struct Term {
     until: AtomicU64,
     /// The same, but kept when the term is over before its time.
     horizon: AtomicU64,
+    /// Cancelled when the term is over before its time: wakes those who wait for an answer.
+    sealed: CancellationToken,
 }
 
 /// Earlier than every moment, so that a sealed fence is closed by the same comparison.
@@ -92,6 +95,7 @@ impl Fence {
             clock,
             until: AtomicU64::new(open_until(until)),
             horizon: AtomicU64::new(open_until(until)),
+            sealed: CancellationToken::new(),
         }))
     }
 
@@ -130,6 +134,7 @@ impl Fence {
     /// Ends the term for good, before its time.
     pub fn seal(&self) {
         self.0.until.store(SEALED, Ordering::Release);
+        self.0.sealed.cancel();
     }
 
     /// Moves the end of the term. Never earlier, and never after it was sealed.

@@ -37,6 +37,9 @@ pub enum TransportErrorKind {
     Protocol,
     /// The request could not be put on the wire as it was asked for.
     Request,
+    /// A wrapper of the transport refused on this side: who asks may not write now, since it
+    /// does not lead. Nothing is wrong with the request or the server.
+    Fenced,
     /// Anything that the transport could not tell apart.
     Other,
 }
@@ -118,7 +121,10 @@ impl TransportError {
     pub fn is_retryable(&self) -> bool {
         !matches!(
             self.kind,
-            TransportErrorKind::Tls | TransportErrorKind::Request | TransportErrorKind::Protocol
+            TransportErrorKind::Tls
+                | TransportErrorKind::Request
+                | TransportErrorKind::Protocol
+                | TransportErrorKind::Fenced
         )
     }
 

@@ -161,26 +161,10 @@ impl ReplicaSetReconciler {
         set: &ReplicaSet,
         count: usize,
     ) -> Result<(), Refusal> {
-        let failure = |error: Error| {
-            let message = error
-                .status()
-                .map_or_else(|| error.to_string(), |status| status.message.clone());
-            self.recorder.event(
-                &ObjectReference::of(set),
-                EventType::Warning,
-                "FailedCreate",
-                format!("Error creating: {message}"),
-            );
-            Refusal {
-                failure: Some(Failure {
-                    reason: "FailedCreate",
-                    message,
-                }),
-                error,
-            }
-        };
-        let pod = NewPod::from_template(set, claimant.owner_reference())
-            .map_err(|error| failure(Error::from(Status::internal(error))))?;
+        let pod = NewPod::from_template(set, claimant.owner_reference()).map_err(|error| {
+            let error = Error::from(Status::internal(error));
+            self.refused(set, "FailedCreate", "creating", error)
+        })?;
         let (_, error) = slow_start(count, || async {
             match context.create(&pod).await {
                 Ok(created) => {
@@ -201,7 +185,9 @@ impl ReplicaSetReconciler {
             }
         })
         .await;
-        error.map_or(Ok(()), |error| Err(failure(error)))
+        error.map_or(Ok(()), |error| {
+            Err(self.refused(set, "FailedCreate", "creating", error))
+        })
     }
 
     async fn remove(
@@ -232,31 +218,40 @@ impl ReplicaSetReconciler {
             }
         });
         let results: Result<Vec<()>, Error> = join_all(deletions).await.into_iter().collect();
-        results.map(drop).map_err(|error| {
-            // A pod that changed meanwhile is ranked anew in the next pass; nobody need know.
-            if error.is_conflict() {
-                return Refusal {
-                    failure: None,
-                    error,
-                };
-            }
-            let message = error
-                .status()
-                .map_or_else(|| error.to_string(), |status| status.message.clone());
-            self.recorder.event(
-                &ObjectReference::of(set),
-                EventType::Warning,
-                "FailedDelete",
-                format!("Error deleting: {message}"),
-            );
-            Refusal {
-                failure: Some(Failure {
-                    reason: "FailedDelete",
-                    message,
-                }),
+        results
+            .map(drop)
+            .map_err(|error| self.refused(set, "FailedDelete", "deleting", error))
+    }
+
+    /// Tells the set's owner why, if that is anything to know.
+    fn refused(
+        &self,
+        set: &ReplicaSet,
+        reason: &'static str,
+        doing: &str,
+        error: Error,
+    ) -> Refusal {
+        // A pod that changed meanwhile is looked at anew in the next pass; and where another
+        // leads, the set has lost nothing.
+        if error.is_conflict() || error.is_fenced() {
+            return Refusal {
+                failure: None,
                 error,
-            }
-        })
+            };
+        }
+        let message = error
+            .status()
+            .map_or_else(|| error.to_string(), |status| status.message.clone());
+        self.recorder.event(
+            &ObjectReference::of(set),
+            EventType::Warning,
+            reason,
+            format!("Error {doing}: {message}"),
+        );
+        Refusal {
+            failure: Some(Failure { reason, message }),
+            error,
+        }
     }
 
     /// All active pods of the set's controller: those of its sibling sets, and its own.

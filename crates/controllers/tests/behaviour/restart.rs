@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use evenkeel_apiserver::{Fault, Verb, When};
+use evenkeel_client::{Patch, PatchOptions};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
+use k8s_openapi::api::coordination::v1::Lease;
 use serde_json::json;
 
 use crate::census::Census;
@@ -82,4 +84,32 @@ async fn kcm_k12_a_new_leader_whose_pods_lag_behind_makes_none_twice() {
     assert_eq!(plane.active_pods().await.len(), 9);
     second.stop().await;
     nodes.stop().await;
+}
+
+/// What a fence gives up is another leader's to do: the set has lost nothing.
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_a_lost_lease_ends_has_nothing_to_complain_of() {
+    let plane = Plane::new();
+    let leader = plane.candidate("leader");
+    settle().await;
+    let hung = When::verb(Verb::Create).on("pods");
+    let hung = plane.server.faults().inject(hung, Fault::Hang);
+    plane
+        .create::<ReplicaSet>(replica_set("web", 3, json!({})))
+        .await;
+    seconds(1).await;
+    assert!(plane.active_pods().await.is_empty());
+    let leases = plane.client.namespaced::<Lease>("kube-system");
+    let usurped = json!({"spec": {"holderIdentity": "rival", "leaseDurationSeconds": 10}});
+    let usurped = Patch::merge(&usurped);
+    let options = PatchOptions::default();
+    let written = leases.patch("controllers", &usurped, &options).await;
+    written.unwrap();
+    seconds(5).await;
+    assert_eq!(plane.events().await, Vec::<String>::new());
+    // It comes to lead again, and works.
+    hung.lift();
+    seconds(20).await;
+    assert_eq!(plane.active_pods().await.len(), 3);
+    leader.stop().await;
 }

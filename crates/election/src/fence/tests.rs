@@ -182,6 +182,26 @@ async fn a_write_is_given_up_when_the_fence_closes() {
     assert!(took >= 8 * SECOND && took < 9 * SECOND, "{took:?}");
 }
 
+/// Whoever waits for a write in a term that was lost must not hold up its end.
+#[tokio::test(start_paused = true)]
+async fn a_write_is_given_up_as_soon_as_the_term_is_lost() {
+    let network = Network {
+        answer: 60 * SECOND,
+        ..Network::default()
+    };
+    let fence = Fence::until(after(12), Hand::default().clock());
+    let transport = FencedTransport::new(network, fence.clone());
+    let start = tokio::time::Instant::now();
+    let write = tokio::spawn(transport.send(Lane::Write, request(Method::POST)));
+    tokio::time::sleep(3 * SECOND).await;
+    fence.seal();
+    let Err(error) = write.await.unwrap() else {
+        panic!("outlived its term");
+    };
+    assert_eq!(FenceExpired::find(&error), Some(FenceExpired::Ended));
+    assert_eq!(start.elapsed(), 3 * SECOND);
+}
+
 /// The process is stopped while a write waits for its connection, and goes on after the term.
 #[tokio::test(start_paused = true)]
 async fn a_write_that_waited_through_a_stop_is_not_sent() {

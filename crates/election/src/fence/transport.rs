@@ -8,6 +8,7 @@ use evenkeel_client::{ByteStream, Lane, Transport, TransportError, TransportErro
 use futures_util::future::BoxFuture;
 use http::{Method, Request, Response};
 use tokio::time::{Instant, Sleep, sleep_until};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::{Fence, FenceCell, FenceExpired};
 
@@ -29,8 +30,8 @@ use super::{Fence, FenceCell, FenceExpired};
 /// # }
 /// ```
 ///
-/// The refusal is a [`TransportError`] that is not retryable, and whose cause is the
-/// [`FenceExpired`]: see [`FenceExpired::find`].
+/// The refusal is a [`TransportError`] of the kind [`Fenced`](TransportErrorKind::Fenced): not
+/// retryable, and with the [`FenceExpired`] as its cause; see [`FenceExpired::find`].
 ///
 /// The Lease itself must be written through a client *without* a fence.
 ///
@@ -70,6 +71,7 @@ impl<T: Transport> Transport for FencedTransport<T> {
         };
         let inner = Arc::clone(&self.inner);
         Box::pin(Fenced {
+            sealed: Box::pin(fence.0.sealed.clone().cancelled_owned()),
             fence,
             // Sent on the first poll, after the first check: not when the future is made.
             exchange: Box::pin(async move {
@@ -86,15 +88,16 @@ fn is_read(method: &Method) -> bool {
 }
 
 fn refusal(expired: FenceExpired) -> TransportError {
-    TransportError::new(TransportErrorKind::Request, expired)
+    TransportError::new(TransportErrorKind::Fenced, expired)
 }
 
-/// Polls the exchange only while the fence is open.
+/// Polls the exchange only while the fence is open, and ends as soon as it is not.
 ///
 /// A plain time-out would poll the exchange first: after a stop of the whole process it
 /// could still send a request that had been waiting for a connection.
 struct Fenced {
     fence: Fence,
+    sealed: Pin<Box<WaitForCancellationFutureOwned>>,
     exchange: BoxFuture<'static, Result<Response<ByteStream>, TransportError>>,
     timer: Option<Pin<Box<Sleep>>>,
 }
@@ -111,6 +114,9 @@ impl Future for Fenced {
             };
             if let Poll::Ready(answer) = this.exchange.as_mut().poll(cx) {
                 return Poll::Ready(answer);
+            }
+            if this.sealed.as_mut().poll(cx).is_ready() {
+                continue;
             }
             let closes = Instant::now() + left;
             let timer = this

@@ -175,3 +175,34 @@ pub enum Resignation {
     /// The Lease may still name this candidate; others must wait until it runs out.
     Failed(Failure),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cause_has_a_word_of_its_own_and_says_who() {
+        let since = Duration::from_secs(10);
+        let by = |holder: &str| Some(Arc::from(holder));
+        let preferred = Arc::from("rival");
+        let causes = [
+            (LossCause::NotRenewed { since }, "not_renewed", "10s"),
+            (
+                LossCause::Superseded { by: by("rival") },
+                "superseded",
+                "rival",
+            ),
+            (
+                LossCause::Superseded { by: None },
+                "superseded",
+                "another candidate",
+            ),
+            (LossCause::EndOfTerm { preferred }, "end_of_term", "rival"),
+            (LossCause::Abandoned, "abandoned", "stopped"),
+        ];
+        for (cause, reason, says) in causes {
+            assert_eq!(cause.reason(), reason);
+            assert!(cause.to_string().contains(says), "{cause}");
+        }
+    }
+}

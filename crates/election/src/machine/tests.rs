@@ -3,6 +3,7 @@
 mod campaigning;
 mod coordinated;
 mod leading;
+mod legacy;
 mod releasing;
 mod table;
 mod watching;

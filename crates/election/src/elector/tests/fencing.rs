@@ -23,7 +23,7 @@ async fn incident_3_a_fenced_client_writes_only_in_its_terms() {
 
     let error = fenced.raw(config_map("early")).await.unwrap_err();
     assert_eq!(FenceExpired::find(&error), Some(FenceExpired::NoTerm));
-    assert!(!error.is_retryable());
+    assert!(error.is_fenced() && !error.is_retryable());
 
     let leader = elector.campaign(&never).await.unwrap();
     fenced.raw(config_map("first")).await.unwrap();

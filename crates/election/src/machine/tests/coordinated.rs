@@ -105,3 +105,20 @@ fn l21_a_blanked_or_deleted_lease_is_not_taken_back() {
         assert_eq!(table.lease.is_none(), delete);
     }
 }
+
+#[test]
+fn l21_an_assignment_that_has_run_out_is_none() {
+    let mut table = Table::default();
+    table.assign("A", "");
+    table.failures = vec![Failure::Unanswered];
+    let mut a = coordinated("A");
+    a.settle(0.0, &mut table);
+    a.tell(0.0, current(&table));
+    table.failures = vec![Failure::Unanswered; 8];
+    a.settle(0.0, &mut table);
+    table.failures.clear();
+    a.tell(15.0, Input::Tick);
+    a.settle(15.0, &mut table);
+    assert!(!a.leads());
+    assert!(!a.sent.contains(&"update") || table.transitions() == 0);
+}

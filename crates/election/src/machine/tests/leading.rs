@@ -207,3 +207,22 @@ fn l10_the_renew_deadline_ends_the_term_even_if_the_lease_is_long() {
     assert!(a.lost().is_some());
     assert_eq!(a.fence(), Some(8.0 + 57.0));
 }
+
+/// An attempt that begins before its time, because the Lease was deleted, has the deadline from
+/// its own beginning.
+#[test]
+fn l10_the_renew_deadline_counts_from_an_early_attempt() {
+    let mut table = Table::default();
+    let mut a = Player::new("A", 0.0);
+    a.machine.me.timing.lease = 60 * SECOND;
+    a.settle(0.0, &mut table);
+    a.run(8.0, &mut table);
+    let deleted = table.delete();
+    table.failures = vec![Failure::Unanswered; 100];
+    a.tell(8.5, Input::SeenDeleted(deleted));
+    a.settle(8.5, &mut table);
+    a.run(18.4, &mut table);
+    assert!(a.leads());
+    a.run(18.6, &mut table);
+    assert!(a.lost().is_some());
+}

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::super::{Candidate, Failure, Operation};
+use crate::lease::Beside;
 use crate::{Lease, LeaseRecord, Timing};
 
 pub(crate) fn timing() -> Timing {
@@ -27,6 +28,8 @@ pub(crate) struct Table {
     revision: u64,
     /// What the next requests fail with instead of being carried out.
     pub(crate) failures: Vec<Failure>,
+    /// What the lock of an old release says, for candidates that look at it too.
+    pub(crate) legacy: Option<LeaseRecord>,
 }
 
 impl Table {
@@ -112,6 +115,12 @@ impl Table {
     }
 
     pub(crate) fn apply(&mut self, operation: &Operation) -> Result<Lease, Failure> {
+        if let (Operation::Get, Some(legacy)) = (operation, &self.legacy) {
+            let lease = self.lease.clone();
+            let lease =
+                lease.unwrap_or_else(|| Lease::new("kube-system", "demo", LeaseRecord::default()));
+            return Ok(lease.with_beside(Beside::Legacy(Box::new(legacy.clone()))));
+        }
         match (operation, &self.lease) {
             (Operation::Get, Some(lease)) => Ok(lease.clone()),
             (Operation::Get | Operation::Update(_), None) => Err(Failure::NotFound),

@@ -1,3 +1,5 @@
+use evenkeel_pace::Rng;
+
 use super::*;
 
 fn standby(table: &mut Table) -> Player {
@@ -35,6 +37,28 @@ fn a_standby_with_a_watch_does_not_poll() {
         !a.said.contains(&Action::RestartWatch),
         "it had told all there was"
     );
+}
+
+/// Standbys that watch all learn of the same end; each waits a little longer, half a retry period
+/// at most.
+#[test]
+fn l9_the_first_attempt_after_a_dead_holder_is_spread_over_half_a_period() {
+    let mut latest = 0.0_f64;
+    for seed in 0..64 {
+        let mut table = Table::held_by("rival", 15);
+        let mut a = Player::new("A", 0.0);
+        a.machine.rng = Rng::seeded(seed);
+        a.settle(0.0, &mut table);
+        a.tell(0.0, Input::WatchOpened);
+        table.put("rival", 15, 0);
+        a.tell(1.0, current(&table));
+        a.run(17.0, &mut table);
+        assert!(a.leads(), "within half a period of 2 s after 16 s");
+        let elected = a.fence().unwrap() - 15.0 + a.machine.me.margin.as_secs_f64();
+        assert!(elected >= 16.0, "{elected}");
+        latest = latest.max(elected);
+    }
+    assert!(latest > 16.5, "{latest}");
 }
 
 #[test]
@@ -146,6 +170,31 @@ fn a_deletion_seen_by_the_holder_is_repaired_at_once_and_by_a_standby_waited_for
     a.settle(0.5, &mut table);
     assert_eq!(table.holder(), "A");
     assert!(a.leads() && !b.leads());
+    assert_eq!(a.sent, ["get", "create"], "nothing is there to update");
+}
+
+#[test]
+fn a_leader_looks_at_once_when_its_lease_is_blanked_and_not_when_it_is_touched() {
+    let mut table = Table::default();
+    let mut a = standby(&mut table);
+    assert!(a.leads());
+    let wake = a.machine.wake_at();
+    table.touch();
+    a.tell(0.5, current(&table));
+    assert_eq!((a.take(), a.machine.wake_at()), (None, wake));
+    table.put("", 1, 0);
+    a.tell(0.6, current(&table));
+    a.settle(0.6, &mut table);
+    assert_eq!(a.sent, ["get", "update"]);
+    assert!(a.leads() && table.holder() == "A");
+}
+
+#[test]
+fn a_holder_that_is_not_heard_of_is_dead_at_the_end_of_its_time() {
+    let mut table = Table::held_by("rival", 15);
+    let a = standby(&mut table);
+    assert!(a.machine.is_held_by_other(at(14.999).moment));
+    assert!(!a.machine.is_held_by_other(at(15.0).moment));
 }
 
 #[test]
