@@ -10,3 +10,4 @@ mod invariants;
 mod model;
 mod naive;
 mod nodes;
+mod requests;
