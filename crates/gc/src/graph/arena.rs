@@ -129,6 +129,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn it_grows_by_an_eighth() {
+        let mut arena = Arena::new();
+        let mut sizes = std::collections::BTreeSet::new();
+        for n in 0..100_000_usize {
+            arena.insert(n);
+            sizes.insert(arena.allocated());
+            let used = (n + 1) * size_of::<Slot<usize>>();
+            let spare = (used / 8).max(16 * size_of::<Slot<usize>>());
+            assert!(arena.allocated() <= used + spare, "{n}");
+        }
+        assert!(sizes.len() < 80, "{} times", sizes.len());
+    }
+
+    #[test]
     fn a_reused_place_does_not_answer_to_the_old_handle() {
         let mut arena = Arena::new();
         let first = arena.insert("a");
