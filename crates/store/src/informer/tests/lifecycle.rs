@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::fake_server::{Answer, any};
 use crate::index::Index;
 use crate::status::SyncPhase;
 use crate::store::WaitError;
@@ -56,6 +57,50 @@ async fn client_go_i17_shutdown_ends_every_task_and_start_does_nothing_after_it(
     let after = things(&informers);
     informers.start();
     assert!(after.synced().await.is_err());
+}
+
+/// What client-go has a function of its own for: `synced_within` is its precondition,
+/// `wait_until` its wait, and a deletion that was missed ends it like any other.
+#[tokio::test(start_paused = true)]
+async fn client_go_ts85_a_state_is_waited_for_with_or_without_the_first_list() {
+    let server = FakeServer::new();
+    let informers = informers(&server);
+    let informer = things(&informers);
+    let limit = Duration::from_secs(5);
+    server.answer_next_as(20, any, &Answer::Refuse);
+    informers.start();
+    let store = informer.store().clone();
+    let is_empty = store.wait_until(|snapshot| snapshot.is_empty().then_some(()));
+    assert!(
+        is_empty.await.is_some(),
+        "nothing is asked for but the state"
+    );
+    assert!(informer.synced_within(limit).await.is_err());
+
+    let there = tokio::spawn({
+        let store = store.clone();
+        async move {
+            store
+                .wait_until(|snapshot| snapshot.get(&key("a")).cloned())
+                .await
+        }
+    });
+    server.put("a", 7);
+    informer.synced().await.unwrap();
+    assert_eq!(there.await.unwrap().unwrap().size, 7);
+
+    let gone = tokio::spawn(async move {
+        let gone =
+            |snapshot: &crate::Snapshot<Thing>| snapshot.get(&key("a")).is_none().then_some(());
+        store.wait_until(gone).await
+    });
+    settle().await;
+    assert!(!gone.is_finished());
+    // Nobody is told of the deletion; a list finds it.
+    server.cut(true);
+    server.delete("a");
+    server.compact();
+    assert!(gone.await.unwrap().is_some());
 }
 
 #[tokio::test(start_paused = true)]
