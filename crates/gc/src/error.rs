@@ -39,7 +39,7 @@ impl WorkError {
         match self {
             Self::Changed { .. } => true,
             Self::Release { first, .. } => first.is_expected(),
-            Self::Request(error) => error.is_conflict(),
+            Self::Request(error) => error.is_conflict() || error.is_fenced(),
             Self::NotServed { .. } => false,
         }
     }

@@ -27,10 +27,12 @@ fn give_back(item: Item<Work>, outcome: Result<Outcome, WorkError>) {
         Ok(Outcome::Done) => item.forget(),
         Ok(Outcome::Again) => item.retry(),
         Err(error) => {
-            if error.is_expected() {
-                tracing::debug!(%error, "trying again");
+            let failures = item.failures() + 1;
+            // A kind that is never served again is tried for ever: ever more rarely said.
+            if error.is_expected() || !failures.is_power_of_two() {
+                tracing::debug!(%error, failures, "trying again");
             } else {
-                tracing::warn!(%error, failures = item.failures() + 1, "trying again later");
+                tracing::warn!(%error, failures, "trying again later");
             }
             match error.retry_after() {
                 Some(delay) => item.retry_after(delay),

@@ -217,6 +217,64 @@ fn gc_g18_an_owner_that_is_no_longer_blocked_is_looked_at_again() {
     assert!(!blocked(&|child| child.owned_by("owner")));
 }
 
+/// A server that was restored from a backup has older versions, and they are the truth.
+#[test]
+fn an_older_state_counts_unless_a_write_was_answered_with_a_newer_one() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").version(5).owned_by("one"));
+    f.map(&Object::new("child").version(3).owned_by("two"));
+    f.answer(|_| Verdict::Absent);
+    let owners = f.deletion().owners;
+    assert_eq!(owners[0].name, "two");
+    f.graph.written(f.maps, &Object::new("child").version(7).0);
+    f.map(&Object::new("child").version(6).owned_by("two"));
+    assert_eq!(
+        f.names(),
+        Vec::<String>::new(),
+        "it was detached in version 7"
+    );
+    f.map(&Object::new("child").version(8).owned_by("two"));
+    f.answer(|_| Verdict::Absent);
+    assert_eq!(f.names(), ["child"]);
+}
+
+#[test]
+fn the_answer_to_a_write_shows_nothing_that_informers_have_not_shown() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").owned_by("owner"));
+    f.graph.written(f.maps, &Object::new("owner").version(9).0);
+    assert!(!f.checked().graph.contains("owner"));
+    // Nor of another kind: the name has been used anew since.
+    f.graph.written(f.nodes, &Object::new("child").version(9).0);
+    f.answer(|_| Verdict::Absent);
+    assert_eq!(f.deletion().target.kind, "ConfigMap");
+}
+
+#[test]
+fn only_the_objects_of_a_kind_that_is_not_watched_any_more_are_forgotten() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("map").owned_by("node"))
+        .node(&Object::new("node").cluster());
+    f.graph.drop_kind(f.nodes);
+    assert!(f.checked().graph.contains("map") && !f.graph.contains("node"));
+    f.graph.drop_kind(f.maps);
+    assert_eq!(f.checked().graph.size().observed, 0);
+    assert_eq!(f.graph.size().virtual_nodes, 0);
+}
+
+/// What a lookup once said is no longer known when the object has been there since.
+#[test]
+fn gc_g39_an_owner_that_came_and_vanished_is_looked_up_again() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").owned_by("owner"));
+    f.answer(|_| Verdict::Absent);
+    f.map(&Object::new("owner"));
+    f.graph.vanished("owner");
+    assert_eq!(f.checked().names(), Vec::<String>::new());
+    assert_eq!(f.answer(|_| Verdict::Absent), 1);
+    assert_eq!(f.names(), ["child"]);
+}
+
 #[test]
 fn a_node_takes_150_bytes_at_most_however_many_there_are() {
     let mut f = Fixture::new();

@@ -51,6 +51,38 @@ fn gc_g37_after_a_conflict_the_policy_follows_the_finalizers_that_are_there_now(
     assert_eq!(policy(&deletion, &orphan), PropagationPolicy::Orphan);
 }
 
+/// Whether the child is deleted in the foreground, and whether that is for its owner's sake.
+fn while_the_owner_waits(child: Object) -> (PropagationPolicy, bool) {
+    let mut f = Fixture::new();
+    f.map(&Object::new("owner").foreground())
+        .map(&child.blocks("owner"))
+        .map(&Object::new("part").owned_by("child"));
+    assert_eq!(f.answer(|_| Verdict::DeletingDependents), 1);
+    for (name, decision) in f.decisions() {
+        if let ("child", Decision::Delete(deletion)) = (&*name, decision) {
+            return (deletion.policy, deletion.in_foreground);
+        }
+    }
+    panic!("kept")
+}
+
+#[test]
+fn gc_g35_while_its_owner_waits_an_object_with_dependents_goes_in_the_foreground() {
+    let child = Object::new("child");
+    let foreground = PropagationPolicy::Foreground;
+    assert_eq!(while_the_owner_waits(child.clone()), (foreground, true));
+    assert_eq!(
+        while_the_owner_waits(child.clone().finalizer(FOREGROUND_FINALIZER)),
+        (foreground, false),
+        "so its own finalizer says"
+    );
+    assert_eq!(
+        while_the_owner_waits(child.finalizer(ORPHAN_FINALIZER)),
+        (PropagationPolicy::Orphan, false)
+    );
+    assert!(!doomed(&Object::new("child").owned_by("owner")).in_foreground);
+}
+
 #[test]
 fn gc_g41_only_references_that_say_of_the_owner_what_it_is_are_taken_away() {
     let target = doomed(&child()).target;
