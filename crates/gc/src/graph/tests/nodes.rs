@@ -276,6 +276,36 @@ fn gc_g39_an_owner_that_came_and_vanished_is_looked_up_again() {
 }
 
 #[test]
+fn an_answer_that_is_older_than_what_is_known_is_no_news() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").owned_by("owner"));
+    let [claim] = f.lookups()[..] else { panic!() };
+    f.map(&Object::new("owner")).deleted("owner");
+    f.graph.verified(claim, Verdict::Alive);
+    assert_eq!(f.checked().names(), ["child"], "its deletion was observed");
+
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").owned_by("owner"));
+    let [claim] = f.lookups()[..] else { panic!() };
+    f.graph.verified(claim, Verdict::Absent);
+    f.graph.verified(claim, Verdict::Unanswered);
+    assert_eq!(f.checked().names(), ["child"], "no answer is none");
+}
+
+#[test]
+fn gc_g32_what_had_no_answer_is_asked_again_when_other_kinds_are_served() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("child").owned_by("owner"));
+    assert_eq!(f.answer(|_| Verdict::Unanswered), 1);
+    assert_eq!(f.answer(|_| Verdict::Absent), 0);
+    f.graph.kinds_changed();
+    assert_eq!(f.answer(|_| Verdict::Absent), 1);
+    assert_eq!(f.names(), ["child"]);
+    f.graph.kinds_changed();
+    assert_eq!(f.answer(|_| Verdict::Absent), 0, "that was an answer");
+}
+
+#[test]
 fn a_node_takes_150_bytes_at_most_however_many_there_are() {
     let mut f = Fixture::new();
     let mut most = 0.0_f64;
