@@ -226,3 +226,23 @@ fn l10_the_renew_deadline_counts_from_an_early_attempt() {
     a.run(18.6, &mut table);
     assert!(a.lost().is_some());
 }
+
+#[test]
+fn l8_a_lease_that_is_known_to_be_deleted_is_not_updated() {
+    let mut table = Table::default();
+    let mut a = leader(&mut table);
+    let wake = a.machine.wake_at().unwrap().since_origin().as_secs_f64();
+    a.tell(wake, Input::Tick);
+    let renewal = a.take().unwrap();
+    let deleted = table.delete();
+    a.tell(wake, Input::SeenDeleted(deleted));
+    for request in [Some(renewal), None] {
+        let request = request.or_else(|| a.take()).unwrap().id;
+        let result = Err(Failure::Unanswered);
+        a.tell(wake, Input::Answered { request, result });
+    }
+    a.sent.clear();
+    a.run(wake + 2.5, &mut table);
+    assert_eq!(a.sent, ["get", "create"]);
+    assert!(a.leads() && table.holder() == "A");
+}
