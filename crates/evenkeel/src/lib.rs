@@ -94,7 +94,7 @@ pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, Manage
 pub use metrics::Registry;
 pub use probe::{Answer, Probe, Probes};
 pub use reconciler::{Outcome, ReconcileError, ReconcileResult, Reconciler, Retry};
-pub use serve::{BindError, Endpoint, PageError, Tls, TlsError, TlsFiles, TlsIdentity};
+pub use serve::{BindError, Endpoint, Guard, PageError, Tls, TlsError, TlsFiles, TlsIdentity};
 pub use signal::stop_on_signal;
 
 pub use evenkeel_client as client;

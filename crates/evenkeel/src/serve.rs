@@ -1,6 +1,9 @@
 //! The endpoints of a Manager: probes, metrics, webhooks, pages.
 
+mod guard;
 mod routes;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,6 +15,7 @@ use evenkeel_webhook::Webhooks;
 use tokio_util::sync::CancellationToken;
 
 pub use evenkeel_serve::{BindError, Tls, TlsError, TlsFiles, TlsIdentity};
+pub use guard::Guard;
 
 use crate::{DebugPages, Probes, Registry};
 use routes::Routes;
@@ -74,6 +78,14 @@ impl Endpoint {
     #[must_use]
     pub fn with_metrics(mut self, registry: Registry) -> Self {
         self.routes.registry = Some(registry);
+        self
+    }
+
+    /// Shows the metrics and the pages of one's own only to whom `guard` lets through. Probes, webhooks
+    /// and the pages for debugging have rules of their own.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.routes.guard = Some(guard);
         self
     }
 

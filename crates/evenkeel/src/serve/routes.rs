@@ -12,7 +12,8 @@ use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
 
-use super::PageError;
+use super::guard::Refusal;
+use super::{Guard, PageError};
 use crate::{DebugPages, Probes, Registry};
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -26,6 +27,7 @@ pub(super) struct Routes {
     pub(super) registry: Option<Registry>,
     pub(super) webhooks: Option<Webhooks>,
     pub(super) pages: DebugPages,
+    pub(super) guard: Option<Guard>,
     own: BTreeMap<String, Page>,
 }
 
@@ -78,13 +80,9 @@ impl Routes {
 
     async fn page(&self, request: &Request<()>) -> Response<Full<Bytes>> {
         let uri = request.uri();
-        if let Some(registry) = &self.registry
-            && uri.path() == "/metrics"
-        {
-            return respond(200, Registry::CONTENT_TYPE, registry.encode());
-        }
-        if let Some(page) = self.own.get(uri.path()) {
-            return page(request).map(Full::new);
+        let is_metrics = uri.path() == "/metrics" && self.registry.is_some();
+        if is_metrics || self.own.contains_key(uri.path()) {
+            return self.guarded(request).await;
         }
         if uri.path().starts_with("/debug/") {
             return self.debug(request).await;
@@ -96,6 +94,19 @@ impl Routes {
                 respond(code, TEXT, answer.body)
             }
             None => not_found(),
+        }
+    }
+
+    async fn guarded(&self, request: &Request<()>) -> Response<Full<Bytes>> {
+        if let Some(guard) = &self.guard
+            && let Err(refusal) = guard.admit(request).await
+        {
+            return refused(&refusal);
+        }
+        match (self.own.get(request.uri().path()), &self.registry) {
+            (Some(page), _) => page(request).map(Full::new),
+            (None, Some(registry)) => respond(200, Registry::CONTENT_TYPE, registry.encode()),
+            (None, None) => not_found(),
         }
     }
 
@@ -134,6 +145,23 @@ fn names_a_machine(request: &Request<()>) -> bool {
         None => authority.split(':').next(),
     };
     host.is_some_and(|host| host == "localhost" || host.parse::<std::net::IpAddr>().is_ok())
+}
+
+fn refused(refusal: &Refusal) -> Response<Full<Bytes>> {
+    match refusal {
+        Refusal::Unauthenticated => {
+            let mut response = respond(401, TEXT, "Unauthorized\n");
+            let scheme = HeaderValue::from_static("Bearer");
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, scheme);
+            response
+        }
+        Refusal::Forbidden { user } => {
+            respond(403, TEXT, format!("Authorization denied for user {user}\n"))
+        }
+        Refusal::Unknown { what } => respond(500, TEXT, format!("{what} failed\n")),
+    }
 }
 
 fn not_found() -> Response<Full<Bytes>> {
