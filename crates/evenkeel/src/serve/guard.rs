@@ -6,8 +6,10 @@ mod review;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_client::Client;
+use evenkeel_client::{Client, RetryPolicy};
 use evenkeel_pace::{Backoff, Rng};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request, header};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -62,9 +64,10 @@ pub(super) enum Refusal {
 impl Guard {
     /// Asks through `client`.
     #[must_use]
-    pub fn new(client: Client) -> Self {
+    pub fn new(client: &Client) -> Self {
         Self(Arc::new(Inner {
-            client,
+            // A request for metrics has ten seconds; the client's own retries would take minutes.
+            client: client.with_retry(RetryPolicy::never()),
             tokens: Mutex::new(Cache::new(CAPACITY)),
             decisions: Mutex::new(Cache::new(CAPACITY)),
             rng: Mutex::new(Rng::seeded(0)),
@@ -99,7 +102,7 @@ impl Guard {
         if let Some(known) = known {
             return Ok(known);
         }
-        let ask = async || review::token(&self.0.client, token).await;
+        let ask = || review::token(&self.0.client, token).boxed();
         let user = self.retried("Authentication", deadline, ask).await?;
         let user = user.map(Arc::new);
         let until = Instant::now() + TOKEN_LIFE;
@@ -113,7 +116,7 @@ impl Guard {
         if let Some(known) = known {
             return Ok(known);
         }
-        let ask = async || review::access(&self.0.client, &access).await;
+        let ask = || review::access(&self.0.client, &access).boxed();
         let allowed = self.retried("Authorization", deadline, ask).await?;
         let life = if allowed { ALLOWED_LIFE } else { REFUSED_LIFE };
         let until = Instant::now() + life;
@@ -121,11 +124,11 @@ impl Guard {
         Ok(allowed)
     }
 
-    async fn retried<T>(
+    async fn retried<'a, T>(
         &self,
         what: &'static str,
         deadline: Instant,
-        ask: impl AsyncFn() -> Result<T, evenkeel_client::Error>,
+        ask: impl Fn() -> BoxFuture<'a, Result<T, evenkeel_client::Error>>,
     ) -> Result<T, Refusal> {
         let mut backoff = Backoff::new(Duration::from_millis(500), TIMEOUT)
             .factor(1.5)

@@ -189,7 +189,7 @@ impl tower_service::Service<http::Request<Full<Bytes>>> for Reviews {
 }
 
 async fn guarded(reviews: &Reviews) -> SocketAddr {
-    let guard = Guard::new(Client::from_service(reviews.clone()));
+    let guard = Guard::new(&Client::from_service(reviews.clone()));
     let (address, ..) = start(|endpoint| {
         let endpoint = endpoint
             .with_metrics(Registry::new())
@@ -226,7 +226,7 @@ async fn t18_metrics_are_shown_to_whom_may_see_them() {
 #[tokio::test(start_paused = true)]
 async fn t18_answers_are_remembered_for_as_long_as_upstream_does() {
     let reviews = Reviews::default();
-    let guard = Guard::new(Client::from_service(reviews.clone()));
+    let guard = Guard::new(&Client::from_service(reviews.clone()));
     let ask = async |token: &str| {
         let request =
             http::Request::get("/metrics").header("authorization", format!("bearer {token}"));
@@ -254,8 +254,7 @@ async fn t18_what_cannot_be_found_out_is_asked_again_and_then_refused() {
         broken: true,
         ..Reviews::default()
     };
-    let retries = evenkeel_client::RetryPolicy::none();
-    let guard = Guard::new(Client::from_service(reviews.clone()).with_retry(retries));
+    let guard = Guard::new(&Client::from_service(reviews.clone()));
     let request = http::Request::get("/metrics").header("authorization", "Bearer alice");
     let began = tokio::time::Instant::now();
     let refusal = guard.admit(&request.body(()).unwrap()).await.unwrap_err();
