@@ -71,6 +71,7 @@ impl PathMetrics {
             let counter = metrics.counter(&REQUESTS, &[path, &code.to_string()]);
             (code, counter)
         });
+        let _ = metrics.counter(&DENIALS, &[path, "403"]);
         Self {
             metrics: metrics.clone(),
             path: path.to_owned(),
