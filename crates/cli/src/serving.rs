@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use evenkeel::{Endpoint, Manager, TlsIdentity};
+use evenkeel::{Endpoint, Manager, Tls, TlsError, TlsFiles, TlsIdentity};
 
 use crate::args::ServingArgs;
 use crate::error::Failure;
@@ -18,9 +18,9 @@ pub(crate) async fn bind(args: &ServingArgs, manager: &mut Manager) -> Result<()
     }
     if args.secure_port != 0 {
         let address = SocketAddr::new(args.bind_address, args.secure_port);
-        let identity =
-            identity(args).map_err(|error| Failure::failed(format!("--tls-cert-file: {error}")))?;
-        bind_one(address, "--secure-port", Some(&identity), manager).await?;
+        let tls = tls(args, manager)
+            .map_err(|error| Failure::failed(format!("--tls-cert-file: {error}")))?;
+        bind_one(address, "--secure-port", Some(tls), manager).await?;
         tracing::info!("Serving securely on {address}");
     }
     Ok(())
@@ -29,22 +29,33 @@ pub(crate) async fn bind(args: &ServingArgs, manager: &mut Manager) -> Result<()
 async fn bind_one(
     address: SocketAddr,
     flag: &str,
-    identity: Option<&TlsIdentity>,
+    tls: Option<Tls>,
     manager: &mut Manager,
 ) -> Result<(), Failure> {
-    let (probes, registry) = (manager.probes().clone(), manager.registry().clone());
-    let pages = manager.debug_pages().clone();
-    let endpoint = Endpoint::bind(address, identity, probes, registry)
+    let endpoint = Endpoint::bind(address, tls)
         .await
-        .map_err(|error| Failure::failed(format!("{flag}: {error}")))?;
-    manager.serve(endpoint.with_debug_pages(pages));
+        .map_err(|error| Failure::failed(format!("{flag}: {error}")))?
+        .with_probes(manager.probes().clone())
+        .with_metrics(manager.registry().clone())
+        .with_debug_pages(manager.debug_pages().clone());
+    manager.serve(endpoint);
     Ok(())
 }
 
-fn identity(args: &ServingArgs) -> Result<TlsIdentity, evenkeel::TlsError> {
+fn tls(args: &ServingArgs, manager: &Manager) -> Result<Tls, TlsError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     match (&args.tls_cert_file, &args.tls_private_key_file) {
-        (Some(certificate), Some(key)) => TlsIdentity::from_pem_files(certificate, key, provider),
-        _ => TlsIdentity::self_signed(&["localhost", "127.0.0.1"], provider),
+        (Some(certificate), Some(key)) => {
+            let files = TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_ca: None,
+            };
+            Tls::from_files(files, provider, &manager.registry().metrics())
+        }
+        _ => {
+            let names = ["localhost", "127.0.0.1"];
+            Tls::fixed(&TlsIdentity::self_signed(&names, provider)?)
+        }
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! **When to use it:** you write an operator or a controller. **When not:** you need one part
 //! alone. Each is a crate of its own, re-exported here: [`client`], [`store`], [`workqueue`],
-//! [`election`], [`events`].
+//! [`election`], [`events`], [`webhook`].
 //!
 //! ```
 //! use evenkeel::client::Client;
@@ -94,7 +94,7 @@ pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, Manage
 pub use metrics::Registry;
 pub use probe::{Answer, Probe, Probes};
 pub use reconciler::{Outcome, ReconcileError, ReconcileResult, Reconciler, Retry};
-pub use serve::{Endpoint, ServeError, TlsError, TlsIdentity};
+pub use serve::{BindError, Endpoint, Guard, PageError, Tls, TlsError, TlsFiles, TlsIdentity};
 pub use signal::stop_on_signal;
 
 pub use evenkeel_client as client;
@@ -104,4 +104,5 @@ pub use evenkeel_meta as meta;
 pub use evenkeel_observe as observe;
 pub use evenkeel_pace as pace;
 pub use evenkeel_store as store;
+pub use evenkeel_webhook as webhook;
 pub use evenkeel_workqueue as workqueue;

@@ -217,18 +217,18 @@ async fn incident_16_readiness_names_the_source_that_is_not_synced() {
     let stop = CancellationToken::new();
     let running = tokio::spawn(manager.run(stop.clone()));
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let ready = probes.answer("/readyz", false).unwrap();
+    let ready = probes.answer("/readyz", "").unwrap();
     assert!(!ready.passed);
     assert!(
         ready.body.contains("secrets") && ready.body.contains("orbidden"),
         "{}",
         ready.body
     );
-    assert!(probes.answer("/livez", false).unwrap().passed);
+    assert!(probes.answer("/livez", "").unwrap().passed);
     // Granted: it recovers by itself.
     denied.iter().for_each(evenkeel_apiserver::Injected::lift);
     tokio::time::sleep(Duration::from_secs(70)).await;
-    assert!(probes.answer("/readyz", false).unwrap().passed);
+    assert!(probes.answer("/readyz", "").unwrap().passed);
     stop.cancel();
     running.await.unwrap().unwrap();
 }

@@ -15,6 +15,7 @@ mod interop;
 mod leadership;
 mod namespaces;
 mod rollout;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -82,6 +83,24 @@ fn main() -> ExitCode {
         scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
         scenario!(REAL, catch_up::a_restarted_server_loses_nothing),
         scenario!(BOTH, namespaces::fifty_objects_of_ten_kinds_go),
+        scenario!(
+            REAL,
+            webhooks::controller_runtime_t71_f10_who_is_denied_reads_why,
+            kubectl
+        ),
+        scenario!(
+            REAL,
+            webhooks::controller_runtime_t70_the_server_stores_what_a_defaulter_made
+        ),
+        scenario!(
+            REAL,
+            webhooks::controller_runtime_t72_a_custom_resource_in_two_versions,
+            kubectl
+        ),
+        scenario!(
+            REAL,
+            webhooks::controller_runtime_t18_metrics_for_whom_rbac_lets
+        ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
         scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),

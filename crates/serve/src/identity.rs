@@ -1,8 +1,12 @@
+//! Certificate and key of a server.
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -33,6 +37,9 @@ pub enum TlsError {
     /// The key and the certificate do not go together, or the provider knows neither.
     #[error("cannot serve with this certificate: {0}")]
     Unusable(#[from] rustls::Error),
+    /// No client could be known by these authorities.
+    #[error("cannot verify clients: {0}")]
+    ClientCa(#[from] VerifierBuilderError),
 }
 
 impl TlsIdentity {
@@ -67,8 +74,7 @@ impl TlsIdentity {
             move |source| TlsError::File { path, source }
         };
         let chain = CertificateDer::pem_file_iter(certificate)
-            .map_err(at(certificate))?
-            .collect::<Result<Vec<_>, _>>()
+            .and_then(Iterator::collect)
             .map_err(at(certificate))?;
         let key = PrivateKeyDer::from_pem_file(key).map_err(at(key))?;
         Ok(Self {
@@ -78,13 +84,25 @@ impl TlsIdentity {
         })
     }
 
-    pub(crate) fn acceptor(&self) -> Result<tokio_rustls::TlsAcceptor, TlsError> {
-        let mut config = rustls::ServerConfig::builder_with_provider(Arc::clone(&self.provider))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(self.chain.clone(), self.key.clone_key())?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Arc::new(config).into())
+    /// The configuration of a server with this identity, HTTP/2 first. With `client_roots` a client
+    /// must show a certificate that leads to one of them.
+    pub(crate) fn config(
+        &self,
+        client_roots: Option<Arc<RootCertStore>>,
+    ) -> Result<Arc<ServerConfig>, TlsError> {
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_safe_default_protocol_versions()?;
+        let builder = match client_roots {
+            None => builder.with_no_client_auth(),
+            Some(roots) => {
+                let provider = Arc::clone(&self.provider);
+                let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider);
+                builder.with_client_cert_verifier(verifier.build()?)
+            }
+        };
+        let mut config = builder.with_single_cert(self.chain.clone(), self.key.clone_key())?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
     }
 }
 
