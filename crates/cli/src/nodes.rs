@@ -42,11 +42,7 @@ pub(crate) async fn simulate(
         .count(usize::try_from(count).unwrap_or(usize::MAX))
         .start_delay(pod_start_delay);
     informers.start();
-    let term = Term {
-        client,
-        stop,
-        grace: Duration::from_secs(1),
-    };
+    let term = Term::new(client, stop).grace(Duration::from_secs(1));
     let ended = nodes.run(term).await;
     informers.shutdown().await;
     ended.map_err(|error| anyhow!("simulated nodes: {error}"))

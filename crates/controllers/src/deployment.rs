@@ -65,10 +65,10 @@ pub fn controller(
     Ok(Controller::builder("deployment")
         .for_(&deployments)
         .owns(&sets)
-        .watches(&sets, move |_, event, add| {
+        .watches_events(&sets, move |_, event, add| {
             adopters(&adopting, &by_namespace, event, add);
         })
-        .watches(&pods, move |_, event, add| waiting.concerned(event, add))
+        .watches_events(&pods, move |_, event, add| waiting.concerned(event, add))
         .concurrency(workers)
         .metrics(setup.metrics.clone())
         .reconciler(reconciler))

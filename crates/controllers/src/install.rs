@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use evenkeel::{Clock, Manager};
+use evenkeel::{AddError, Clock, Manager};
 use evenkeel_events::Recorder;
 use evenkeel_gc::GarbageCollector;
 use evenkeel_store::AddIndexError;
@@ -50,12 +50,24 @@ impl Default for Options {
     }
 }
 
+/// The controllers could not be added to a Manager.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// One of the Manager's informers has another index under a name that is needed.
+    #[error(transparent)]
+    Index(#[from] AddIndexError),
+    /// The Manager has another controller under one of the names.
+    #[error(transparent)]
+    Add(#[from] AddError),
+}
+
 /// Adds the selected controllers to `manager`. They share its informers.
 ///
 /// # Errors
 ///
-/// When one of the Manager's informers has another index under a name that is needed here.
-pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexError> {
+/// When something in the Manager has a name that is needed here.
+pub fn install(manager: &mut Manager, options: &Options) -> Result<(), InstallError> {
     let setup = Setup {
         informers: manager.informers().clone(),
         metrics: manager.registry().metrics(),
@@ -75,23 +87,23 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), AddIndexE
                     &setup,
                     reporter(name),
                     options.deployment_workers,
-                )?);
+                )?)?;
             }
             Name::ReplicaSet => {
                 manager.add(replicaset::controller(
                     &setup,
                     reporter(name),
                     options.replicaset_workers,
-                )?);
+                )?)?;
             }
             Name::Namespace => {
-                manager.add(namespace::controller(&setup, options.namespace_workers));
+                manager.add(namespace::controller(&setup, options.namespace_workers))?;
             }
             Name::ServiceAccount => {
                 manager.add(serviceaccount::controller(
                     &setup,
                     options.serviceaccount_workers,
-                ));
+                ))?;
             }
             Name::GarbageCollector => {
                 let (reporter, metrics, workers) =

@@ -81,7 +81,7 @@ mod selection;
 pub mod serviceaccount;
 mod setup;
 
-pub use install::{Options, install};
+pub use install::{InstallError, Options, install};
 pub use pod::{Phase, Pod};
 pub use selection::{Name, Selection, UnknownControllers};
 pub use setup::Setup;

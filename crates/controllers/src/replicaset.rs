@@ -45,7 +45,7 @@ pub fn controller(
     Ok(Controller::builder("replicaset")
         .for_(&sets)
         .owns(&pods)
-        .watches(&pods, move |_, event, add| {
+        .watches_events(&pods, move |_, event, add| {
             adopters(&store, &by_namespace, event, add);
         })
         .concurrency(workers)

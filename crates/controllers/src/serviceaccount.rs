@@ -27,7 +27,7 @@ pub fn controller(setup: &Setup, workers: usize) -> Controller {
     };
     Controller::builder("serviceaccount")
         .for_(&namespaces)
-        .watches(&accounts, |key, event, add| {
+        .watches_events(&accounts, |key, event, add| {
             if let (evenkeel_store::Event::Deleted(_), Some(namespace), DEFAULT) =
                 (event, key.namespace(), key.name())
             {

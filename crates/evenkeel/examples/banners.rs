@@ -68,7 +68,7 @@ async fn main() -> Result<(), BoxError> {
     let maps = manager.watch::<ConfigMap>();
     let reconciler = Banners(banners.store().clone(), maps.store().clone());
     let controller = Controller::builder("banners").for_(&banners).owns(&maps);
-    manager.add(controller.reconciler(reconciler));
+    manager.add(controller.reconciler(reconciler))?;
 
     let stop = CancellationToken::new();
     tokio::select! {

@@ -10,8 +10,8 @@ use evenkeel_meta::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio_util::sync::CancellationToken;
 
+use crate::run::Run;
 use crate::writes::{SourceId, Writes};
 
 /// What a run of a [`Reconciler`](crate::Reconciler) has at hand: the client, and the writes
@@ -26,8 +26,7 @@ pub struct Context<K = ObjectKey> {
     pub(crate) client: Client,
     pub(crate) key: K,
     pub(crate) writes: Arc<Writes<K>>,
-    pub(crate) stop: CancellationToken,
-    pub(crate) failures: u32,
+    pub(crate) run: Run<K>,
 }
 
 impl<K: Clone + Eq + Hash> Context<K> {
@@ -35,12 +34,6 @@ impl<K: Clone + Eq + Hash> Context<K> {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
-    }
-
-    /// How many runs of this key have failed in a row.
-    #[must_use]
-    pub fn failures(&self) -> u32 {
-        self.failures
     }
 
     /// Whether the controller's store of `T` may lack writes that this run should know of.
@@ -55,13 +48,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     /// `generateName`, is to be checked against a live read first.
     #[must_use]
     pub fn may_be_behind<T: Resource>(&self) -> bool {
-        let source = self.writes.source_of::<T>();
-        source.is_some_and(|source| !self.writes.is_proven(source))
-    }
-
-    /// Resolves when the controller has been told to stop and its grace period is over.
-    pub async fn stopping(&self) {
-        self.stop.cancelled().await;
+        !self.writes.are_proven::<T>()
     }
 
     /// Creates an object.
@@ -78,7 +65,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
             Some(namespace) => api.in_namespace(namespace),
             None => api,
         };
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(object.metadata().namespace());
         let written = api.create(object, &WriteOptions::default()).await;
         self.note(source, written)
     }
@@ -92,7 +79,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Complete + Serialize + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(object.metadata().namespace());
         let api = self.api_of::<T>(object.metadata());
         let written = api.update(object, &WriteOptions::default()).await;
         self.note(source, written)
@@ -107,7 +94,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Complete + Serialize + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(object.metadata().namespace());
         let api = self.api_of::<T>(object.metadata());
         let written = api.update_status(object, &WriteOptions::default()).await;
         self.note(source, written)
@@ -122,7 +109,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(target.namespace());
         let api = self.api_of::<T>(target);
         let written = api
             .patch(target.name(), patch, &PatchOptions::default())
@@ -139,7 +126,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(target.namespace());
         let api = self.api_of::<T>(target);
         let written = api
             .patch_status(target.name(), patch, &PatchOptions::default())
@@ -159,8 +146,8 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Serialize + DeserializeOwned + Sync,
     {
-        let source = self.writes.source_of::<T>();
         let meta = configuration.metadata();
+        let source = self.writes.source_of::<T>(meta.namespace());
         let written = self
             .api_of::<T>(meta)
             .apply(meta.name(), configuration, &PatchOptions::default().force())
@@ -189,7 +176,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
             .uid
             .take()
             .or_else(|| meta.uid().map(Uid::from));
-        let source = self.writes.source_of::<T>();
+        let source = self.writes.source_of::<T>(meta.namespace());
         let deleted = self.api_of::<T>(meta).delete(meta.name(), &options).await?;
         if let Some(source) = source {
             match &deleted {
@@ -221,7 +208,7 @@ impl<K: fmt::Debug> fmt::Debug for Context<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
             .field("key", &self.key)
-            .field("failures", &self.failures)
+            .field("run", &self.run.id)
             .finish_non_exhaustive()
     }
 }

@@ -1,25 +1,37 @@
 //! One control loop: what is watched, which keys that concerns, and the workers.
 
 mod builder;
+mod feed;
+mod intake;
+mod mapping;
 mod metrics;
 mod run;
+mod source;
 mod watch;
+mod watches;
 mod worker;
 
 use std::fmt;
+use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use evenkeel_client::Client;
 use evenkeel_meta::ObjectKey;
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Limiter;
 use futures_util::future::BoxFuture;
 
-pub use builder::{Builder, Named};
+pub use builder::{Builder, For, Named};
+pub(crate) use intake::Intake;
 pub use run::{ControllerError, Term};
+pub use watch::Watch;
+pub use watches::{ControllerHandle, DynamicWatch};
 
 use crate::{Context, Outcome, ReconcileError, Reconciler};
-use watch::Watch;
+use feed::Feed;
+use watches::Watches;
 
 /// A control loop: watches, a queue, and workers that run a [`Reconciler`].
 ///
@@ -27,12 +39,16 @@ use watch::Watch;
 /// with [`run`](Self::run).
 pub struct Controller<K = ObjectKey> {
     name: String,
-    watches: Vec<Box<dyn Watch<K>>>,
+    watches: Arc<Watches<K>>,
+    feeds: Vec<Arc<Feed<K>>>,
+    /// Where it writes to, if not where the Manager does.
+    cluster: Option<(String, Client)>,
     reconciler: Arc<dyn Reconcile<K>>,
     concurrency: usize,
     timeout: Option<Duration>,
     limiter: Arc<dyn Fn() -> Box<dyn Limiter<K> + Send> + Send + Sync>,
-    metrics: Metrics,
+    metrics: Option<Metrics>,
+    is_running: AtomicBool,
 }
 
 impl Controller {
@@ -55,13 +71,25 @@ impl<K> Controller<K> {
         self.concurrency
     }
 
+    /// Reports there unless the builder said otherwise.
+    pub(crate) fn report_to(&mut self, metrics: impl FnOnce() -> Metrics) {
+        self.metrics.get_or_insert_with(metrics);
+    }
+}
+
+impl<K: Clone + Eq + Hash + Send + Sync + 'static> Controller<K> {
     /// Which sources have not synced yet and why: `pods: list pods: 403 Forbidden ...`.
     #[must_use]
     pub fn unsynced(&self) -> Vec<String> {
-        self.watches
-            .iter()
-            .filter_map(|watch| watch.unsynced())
-            .collect()
+        self.watches.unsynced()
+    }
+
+    /// Adds watches while the controller runs.
+    #[must_use]
+    pub fn handle(&self) -> ControllerHandle<K> {
+        ControllerHandle {
+            watches: Arc::clone(&self.watches),
+        }
     }
 }
 

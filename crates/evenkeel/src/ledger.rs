@@ -46,19 +46,24 @@ struct Held {
 }
 
 impl<K: Clone + Eq + Hash> Ledger<K> {
-    pub(crate) fn new(sources: usize) -> Self {
-        let source = || Source {
+    pub(crate) fn new() -> Self {
+        Self {
+            sources: Vec::new(),
+            held: HashMap::new(),
+        }
+    }
+
+    /// One more store.
+    pub(crate) fn add_source(&mut self) -> SourceId {
+        self.sources.push(Source {
             seen: 0,
             proven: false,
             missed: 0,
             lingering: HashSet::new(),
             versions: BTreeMap::new(),
             deletions: HashMap::new(),
-        };
-        Self {
-            sources: std::iter::repeat_with(source).take(sources).collect(),
-            held: HashMap::new(),
-        }
+        });
+        self.sources.len() - 1
     }
 
     /// `key` made a write that is done when the store of `source` reaches `version`.
@@ -189,13 +194,19 @@ mod tests {
 
     const START: Moment = Moment::ORIGIN;
 
+    fn ledger(sources: usize) -> Ledger<&'static str> {
+        let mut ledger = Ledger::new();
+        (0..sources).for_each(|id| assert_eq!(ledger.add_source(), id));
+        ledger
+    }
+
     fn version(number: u64) -> ResourceVersion {
         number.into()
     }
 
     #[test]
     fn client_go_b31_a_key_is_held_until_its_last_write_is_seen() {
-        let mut ledger = Ledger::new(2);
+        let mut ledger = ledger(2);
         ledger.wrote(0, &"web", &version(20), START);
         ledger.wrote(1, &"web", &version(21), START);
         assert!(ledger.holds(&"web"));
@@ -210,7 +221,7 @@ mod tests {
 
     #[test]
     fn versions_of_one_resource_say_nothing_about_another() {
-        let mut ledger = Ledger::new(2);
+        let mut ledger = ledger(2);
         ledger.saw_version(1, &version(100));
         ledger.wrote(0, &"web", &version(20), START);
         assert!(ledger.holds(&"web"));
@@ -218,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_write_that_was_seen_already_holds_nothing() {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = ledger(1);
         ledger.saw_version(0, &version(20));
         ledger.wrote(0, &"web", &version(20), START);
         ledger.wrote(0, &"web", &ResourceVersion::parse("opaque"), START);
@@ -227,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_store_is_proven_by_a_write_that_it_has_shown() {
-        let mut ledger = Ledger::new(2);
+        let mut ledger = ledger(2);
         ledger.saw_version(0, &version(10));
         assert!(!ledger.is_proven(0), "what others wrote proves nothing");
         ledger.wrote(0, &"web", &version(20), START);
@@ -242,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_store_that_was_given_up_waiting_for_is_proven_when_it_catches_up() {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = ledger(1);
         ledger.wrote(0, &"web", &version(20), START);
         ledger.saw_version(0, &version(20));
         ledger.wrote(0, &"web", &version(30), START);
@@ -258,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_deletion_waits_for_the_absence_of_the_uid() {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = ledger(1);
         ledger.deleted(0, &"web", "u1".into(), START);
         ledger.wrote(0, &"web", &version(5), START);
         assert!(ledger.saw_version(0, &version(9)).is_empty());
@@ -268,7 +279,7 @@ mod tests {
 
     #[test]
     fn giving_up_forgets_every_write_of_the_key_and_no_other() {
-        let mut ledger = Ledger::new(1);
+        let mut ledger = ledger(1);
         ledger.wrote(0, &"a", &version(5), START);
         ledger.wrote(0, &"b", &version(5), START);
         ledger.deleted(0, &"a", "u1".into(), START);

@@ -38,7 +38,7 @@
 //! let mut manager = Manager::builder(client).build()?;
 //! let maps = manager.informers().metadata(ConfigMap::api_resource(), InformerOptions::default());
 //! let census = Census(maps.store().clone());
-//! manager.add(Controller::builder("census").for_(&maps).reconciler(census));
+//! manager.add(Controller::builder("census").for_(&maps).reconciler(census))?;
 //!
 //! let stop = CancellationToken::new();
 //! let running = tokio::spawn(manager.run(stop.clone()));
@@ -73,6 +73,7 @@
 //! `kube` (default) makes k8s-openapi's types and those of `#[derive(CustomResource)]` work as
 //! they are. The binary chooses k8s-openapi's `v1_xx` feature.
 
+pub mod changed;
 mod clock;
 mod context;
 mod controller;
@@ -82,18 +83,28 @@ mod manager;
 mod metrics;
 mod probe;
 mod reconciler;
+mod run;
 mod serve;
 mod signal;
 mod writes;
 
 pub use clock::Clock;
 pub use context::Context;
-pub use controller::{Builder as ControllerBuilder, Controller, ControllerError, Named, Term};
+pub use controller::{
+    Builder as ControllerBuilder, Controller, ControllerError, ControllerHandle, DynamicWatch, For,
+    Named, Term, Watch,
+};
 pub use debug::{DebugPage, DebugPages};
-pub use manager::{BoxError, Builder as ManagerBuilder, Election, Manager, ManagerError};
+pub use manager::{
+    AddError, BoxError, Builder as ManagerBuilder, Cluster, Election, Manager, ManagerError,
+    ManagerHandle,
+};
 pub use metrics::Registry;
 pub use probe::{Answer, Probe, Probes};
-pub use reconciler::{Outcome, ReconcileError, ReconcileResult, Reconciler, Retry};
+pub use reconciler::{
+    ObjectReconciler, Outcome, ReconcileError, ReconcileResult, Reconciler, Retry,
+};
+pub use run::ReconcileId;
 pub use serve::{BindError, Endpoint, Guard, PageError, Tls, TlsError, TlsFiles, TlsIdentity};
 pub use signal::stop_on_signal;
 

@@ -1,7 +1,9 @@
 //! Everything that a process of control loops consists of, started and stopped in order.
 
 mod builder;
+mod cluster;
 mod group;
+mod handle;
 mod run;
 
 use std::fmt;
@@ -11,21 +13,34 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_election::Elector;
+use evenkeel_election::{Elector, FenceCell, FencedTransport};
 use evenkeel_meta::Resource;
 use evenkeel_store::{Informer, InformerOptions, Informers};
 use serde::de::DeserializeOwned;
 
 pub use builder::{Builder, Election, ManagerError};
+pub use cluster::Cluster;
+pub use handle::{AddError, ManagerHandle};
 
-use crate::{Controller, DebugPages, Endpoint, Probe, Probes, Registry, Term};
-use group::{Work, Works};
+use crate::{Controller, DebugPages, Endpoint, Probes, Registry, Term};
+use group::{Group, Work};
 
 /// The parts of a controller process: client, informers, controllers, endpoints, election.
 ///
-/// [`run`](Self::run) starts them in this order, and stops them in the reverse one: endpoints,
-/// informers, what always runs, what runs while leading. Everything is a value of this
-/// Manager: two of them in one process share nothing.
+/// [`run`](Self::run) starts them in this order, and stops them in the reverse one:
+///
+/// 1. [endpoints](Self::serve): metrics, health and debugging can be asked from the first moment
+///    to the last;
+/// 2. [further servers](Self::run_serving), such as webhooks, without which lists may fail;
+/// 3. informers, those of [further clusters](Self::cluster) included;
+/// 4. [what always runs](Self::run_always);
+/// 5. the queues of controllers, which fill while this process stands by;
+/// 6. [controllers](Self::add) and [what else runs while leading](Self::run_leading).
+///
+/// Nothing waits for the informers but each controller for its own, so that a kind that cannot
+/// be listed, or that is not served yet, holds up the controllers that watch it and nothing else;
+/// the readiness check names it. Everything is a value of this Manager: two of them in one
+/// process share nothing.
 ///
 /// A lost lease does not end the process. The leading part is told to stop, its writes are
 /// refused from that moment on, it is joined, and the Manager campaigns again.
@@ -33,14 +48,13 @@ pub struct Manager {
     client: Client,
     /// For what runs always: not bound to a term.
     unfenced: Client,
-    informers: Informers,
-    probes: Probes,
-    registry: Registry,
+    /// What closes the clients between terms.
+    fence: Option<FenceCell>,
+    handle: ManagerHandle,
     debug_pages: DebugPages,
     elector: Option<Elector>,
     endpoints: Vec<Endpoint>,
-    always: Works,
-    leading: Works,
+    serving: Group,
     grace: Duration,
 }
 
@@ -67,7 +81,7 @@ impl Manager {
     /// Manager, on standbys too, so that a new leader begins with warm stores.
     #[must_use]
     pub fn informers(&self) -> &Informers {
-        &self.informers
+        self.handle.informers()
     }
 
     /// An informer of every object of a kind.
@@ -75,19 +89,19 @@ impl Manager {
     /// Short for [`Informers::typed`] with the default options.
     #[must_use]
     pub fn watch<K: Resource + DeserializeOwned + Send + Sync + 'static>(&self) -> Informer<K> {
-        self.informers.typed(InformerOptions::default())
+        self.informers().typed(InformerOptions::default())
     }
 
     /// The health checks.
     #[must_use]
     pub fn probes(&self) -> &Probes {
-        &self.probes
+        &self.handle.shared.probes
     }
 
     /// The metrics.
     #[must_use]
     pub fn registry(&self) -> &Registry {
-        &self.registry
+        &self.handle.shared.registry
     }
 
     /// The pages for debugging: controllers add theirs, endpoints serve them.
@@ -107,32 +121,67 @@ impl Manager {
         self.endpoints.push(endpoint);
     }
 
-    /// Runs a controller while this process leads, or always when there is no election.
+    /// One more cluster, under the name that errors and readiness are to call it. Its informers
+    /// start and stop with the Manager's own, and its client is fenced with the Manager's.
     ///
-    /// Its sources are part of the readiness check, which names those that are not synced.
-    pub fn add<K>(&mut self, controller: Controller<K>)
+    /// ```
+    /// # use evenkeel::{Controller, Manager, Reconciler, client::Client, meta::{MetaView, Object}};
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// # fn build(hub: Client, east: Client, reconciler: impl Reconciler) -> Result<(), evenkeel::BoxError> {
+    /// // Copies what the hub has to the east.
+    /// let mut manager = Manager::builder(hub).build()?;
+    /// let east = manager.cluster("east", east)?;
+    /// let (wanted, there) = (manager.watch::<ConfigMap>(), east.watch::<ConfigMap>());
+    /// manager.add(
+    ///     Controller::builder("copy")
+    ///         .for_(&wanted)
+    ///         .watches(&there, |copy| Some(copy.metadata.key()))
+    ///         .writes_to(&east)
+    ///         .reconciler(reconciler),
+    /// )?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`AddError::ClusterTaken`].
+    pub fn cluster(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        client: Client,
+    ) -> Result<Cluster, AddError> {
+        let name = name.into();
+        let client = match &self.fence {
+            Some(cell) => client.with_transport(|inner| FencedTransport::new(inner, cell.clone())),
+            None => client,
+        };
+        let informers = Informers::builder(client.clone())
+            .name(Arc::clone(&name))
+            .metrics(self.registry().metrics())
+            .build();
+        let cluster = Cluster::new(name, client, informers);
+        self.handle.add_cluster(&cluster)?;
+        Ok(cluster)
+    }
+
+    /// Adds parts from elsewhere, and while the Manager runs.
+    #[must_use]
+    pub fn handle(&self) -> ManagerHandle {
+        self.handle.clone()
+    }
+
+    /// Runs a controller while this process leads, or always when there is no election; see
+    /// [`ManagerHandle::add`].
+    ///
+    /// # Errors
+    ///
+    /// [`AddError::NameTaken`].
+    pub fn add<K>(&mut self, controller: Controller<K>) -> Result<(), AddError>
     where
         K: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static,
     {
-        let controller = Arc::new(controller);
-        let checked = Arc::clone(&controller);
-        self.probes.add(
-            Probe::Ready,
-            format!("controller-{}", controller.name()),
-            move || {
-                let unsynced = checked.unsynced();
-                if unsynced.is_empty() {
-                    Ok(())
-                } else {
-                    Err(unsynced.join("; "))
-                }
-            },
-        );
-        let name = controller.name().to_owned();
-        self.run_leading(name, move |term| {
-            let controller = Arc::clone(&controller);
-            async move { controller.run(term).await.map_err(Into::into) }
-        });
+        self.handle.add(controller)
     }
 
     /// Runs `work` while this process leads, once a term; always when there is no election.
@@ -145,7 +194,8 @@ impl Manager {
     ) where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        self.leading.push(Work::new(name.into(), work));
+        // A Manager that can still be changed does not stop.
+        let _ = self.handle.run_leading(name, work);
     }
 
     /// Runs `work` for as long as the Manager runs, leading or not. The client in its term is
@@ -159,7 +209,24 @@ impl Manager {
     ) where
         F: Future<Output = Result<(), BoxError>> + Send + 'static,
     {
-        self.always.push(Work::new(name.into(), work));
+        // A Manager that can still be changed does not stop.
+        let _ = self.handle.run_always(name, work);
+    }
+
+    /// Runs a server that others depend on for as long as anything else runs: it starts before the
+    /// informers and stops after them. A conversion webhook must be there before objects can be listed.
+    ///
+    /// It runs on standbys too, with the client that is not fenced. It must return soon after
+    /// [`Term::stop`] is cancelled. An error stops the Manager.
+    pub fn run_serving<F>(
+        &mut self,
+        name: impl Into<String>,
+        work: impl Fn(Term) -> F + Send + Sync + 'static,
+    ) where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        // A Manager that can still be changed does not stop.
+        let _ = self.serving.push(Work::new(name.into(), work));
     }
 }
 
@@ -169,8 +236,8 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 impl fmt::Debug for Manager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Manager")
-            .field("always", &self.always)
-            .field("leading", &self.leading)
+            .field("serving", &self.serving)
+            .field("handle", &self.handle)
             .finish_non_exhaustive()
     }
 }

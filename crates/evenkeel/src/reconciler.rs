@@ -1,8 +1,10 @@
 use std::fmt;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_meta::ObjectKey;
+use evenkeel_meta::{Object, ObjectKey};
+use evenkeel_store::Store;
 
 use crate::Context;
 
@@ -28,6 +30,41 @@ pub trait Reconciler<K = ObjectKey>: Send + Sync + 'static {
         context: &Context<K>,
         key: &K,
     ) -> impl Future<Output = ReconcileResult> + Send;
+}
+
+/// As [`Reconciler`], for controllers to which an object that is gone means no work.
+///
+/// Given to [`Builder::object_reconciler`](crate::ControllerBuilder::object_reconciler).
+pub trait ObjectReconciler<T>: Send + Sync + 'static {
+    /// Reconciles an object, in the state that the store shows.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reconciler::reconcile`].
+    fn reconcile(
+        &self,
+        context: &Context,
+        object: Arc<T>,
+    ) -> impl Future<Output = ReconcileResult> + Send;
+}
+
+/// Reads objects from the stores before it asks.
+pub(crate) struct OfObjects<T, R> {
+    pub(crate) stores: Vec<Store<T>>,
+    pub(crate) reconciler: R,
+}
+
+impl<T, R> Reconciler for OfObjects<T, R>
+where
+    T: Object + Send + Sync + 'static,
+    R: ObjectReconciler<T>,
+{
+    async fn reconcile(&self, context: &Context, key: &ObjectKey) -> ReconcileResult {
+        match self.stores.iter().find_map(|store| store.get(key)) {
+            Some(object) => self.reconciler.reconcile(context, object).await,
+            None => Ok(Outcome::Done),
+        }
+    }
 }
 
 /// What a run comes to.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use evenkeel_meta::{ApiResource, GroupResource, MetaView, Resource, Uid};
 use evenkeel_pace::Moment;
 use evenkeel_workqueue::{Item, Queue};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
 
 use crate::context::SEEN_WITHIN;
@@ -18,32 +18,85 @@ type Shows = Arc<dyn Fn(&evenkeel_meta::ObjectKey, &str) -> bool + Send + Sync>;
 
 /// One of a controller's stores.
 pub(crate) struct Source {
+    /// The name of its cluster, where that is not the Manager's own.
+    pub(crate) cluster: Option<String>,
     pub(crate) resource: GroupResource,
+    /// The namespace that it is limited to, if another store has the others.
+    pub(crate) namespace: Option<String>,
     pub(crate) shows: Shows,
 }
 
 /// See the [module](self).
 pub(crate) struct Writes<K> {
-    sources: Vec<Source>,
+    /// Where the writes go.
+    cluster: Option<String>,
+    /// By position; `None` where the store is not watched any more.
+    sources: RwLock<Vec<Option<Source>>>,
     ledger: Mutex<Ledger<K>>,
     origin: Instant,
 }
 
 impl<K: Clone + Eq + Hash> Writes<K> {
-    pub(crate) fn new(sources: Vec<Source>) -> Self {
+    pub(crate) fn new(cluster: Option<&str>) -> Self {
         Self {
-            ledger: Mutex::new(Ledger::new(sources.len())),
-            sources,
+            cluster: cluster.map(str::to_owned),
+            sources: RwLock::default(),
+            ledger: Mutex::new(Ledger::new()),
             origin: Instant::now(),
         }
     }
 
-    /// Which of the controller's stores shows objects of this kind, if any does.
-    pub(crate) fn source_of<T: Resource>(&self) -> Option<SourceId> {
+    pub(crate) fn add_source(&self, source: Source) -> SourceId {
+        let mut sources = self.sources.write();
+        sources.push(Some(source));
+        self.ledger.lock().add_source()
+    }
+
+    pub(crate) fn remove_source(&self, id: SourceId) {
+        if let Some(source) = self.sources.write().get_mut(id) {
+            *source = None;
+        }
+    }
+
+    /// Which of the controller's stores shows objects of this kind that lie in `namespace`, if
+    /// any does. One of another cluster does not: its versions say nothing about these writes.
+    pub(crate) fn source_of<T: Resource>(&self, namespace: Option<&str>) -> Option<SourceId> {
         let ApiResource { group, plural, .. } = T::api_resource();
-        self.sources
-            .iter()
-            .position(|source| source.resource.group == group && source.resource.resource == plural)
+        let sources = self.sources.read();
+        sources.iter().position(|source| {
+            source.as_ref().is_some_and(|source| {
+                source.resource.group == group
+                    && source.resource.resource == plural
+                    && source.cluster == self.cluster
+                    && source
+                        .namespace
+                        .as_deref()
+                        .is_none_or(|only| Some(only) == namespace)
+            })
+        })
+    }
+
+    /// Whether each of the stores that show objects of this kind has shown a write that was made here.
+    pub(crate) fn are_proven<T: Resource>(&self) -> bool {
+        let ApiResource { group, plural, .. } = T::api_resource();
+        let sources = self.sources.read();
+        let ledger = self.ledger.lock();
+        let mut shown = sources.iter().enumerate().filter(|(_, source)| {
+            source.as_ref().is_some_and(|source| {
+                source.resource.group == group
+                    && source.resource.resource == plural
+                    && source.cluster == self.cluster
+            })
+        });
+        // An informer that is watched for two reasons has two places here, of which only the
+        // first is written to.
+        let mut namespaces = Vec::new();
+        shown.all(|(id, source)| {
+            let namespace = source.as_ref().map(|source| &source.namespace);
+            let again = namespaces.contains(&namespace);
+            namespaces.push(namespace);
+            again || ledger.is_proven(id)
+        })
     }
 
     pub(crate) fn wrote(&self, source: SourceId, key: &K, written: &impl MetaView) {
@@ -53,13 +106,17 @@ impl<K: Clone + Eq + Hash> Writes<K> {
     }
 
     pub(crate) fn deleted(&self, source: SourceId, key: &K, object: &impl MetaView) {
-        let (Some(uid), Some(shown)) = (object.uid(), self.sources.get(source)) else {
+        let shows = self.sources.read().get(source).and_then(|source| {
+            let source = source.as_ref()?;
+            Some(Arc::clone(&source.shows))
+        });
+        let (Some(uid), Some(shows)) = (object.uid(), shows) else {
             return;
         };
         // Asked under the lock: the store is changed before its handlers are called, so either
         // the store shows the object and the handler's call is yet to come, or it is gone.
         let mut ledger = self.ledger.lock();
-        if (shown.shows)(&object.key(), uid) {
+        if shows(&object.key(), uid) {
             ledger.deleted(source, key, Uid::from(uid), self.now());
         }
     }
@@ -78,11 +135,6 @@ impl<K: Clone + Eq + Hash> Writes<K> {
         for key in &released {
             queue.unpark(key);
         }
-    }
-
-    /// Whether a store has shown a write that was made here.
-    pub(crate) fn is_proven(&self, source: SourceId) -> bool {
-        self.ledger.lock().is_proven(source)
     }
 
     /// Holds a key that a run is done with until its writes are seen.

@@ -91,12 +91,14 @@ async fn every_metric_of_the_board_is_exported() {
     let _unserved = manager
         .informers()
         .metadata(nowhere, InformerOptions::default());
-    manager.add(
-        Controller::builder("board")
-            .for_(&informer)
-            .metrics(registry.metrics())
-            .reconciler(once),
-    );
+    manager
+        .add(
+            Controller::builder("board")
+                .for_(&informer)
+                .metrics(registry.metrics())
+                .reconciler(once),
+        )
+        .unwrap();
     let _webhooks = Webhooks::builder()
         .metrics(registry.metrics())
         .admission("/a", |_: &AdmissionRequest| Verdict::allowed())

@@ -11,7 +11,7 @@ use std::time::Duration;
 use evenkeel::meta::{MetaView, Object, ObjectKey};
 use evenkeel::observe::MemorySink;
 use evenkeel::store::Store;
-use evenkeel::{Context, Controller, Outcome, ReconcileError, Reconciler, Term};
+use evenkeel::{Context, Controller, Outcome, ReconcileError, Reconciler};
 use evenkeel_apiserver::{Fault, Verb, When};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
@@ -301,10 +301,9 @@ async fn stopping_lets_runs_finish_and_then_cancels_them() {
         let controller = Controller::builder("script")
             .for_(&plane.maps)
             .reconciler(script);
-        let term = Term {
-            grace: Duration::from_secs(10),
-            ..plane.term(CancellationToken::new())
-        };
+        let term = plane
+            .term(CancellationToken::new())
+            .grace(Duration::from_secs(10));
         let stop = term.stop.clone();
         let running = tokio::spawn(async move { controller.run(term).await });
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -207,11 +207,10 @@ async fn incident_16_readiness_names_the_source_that_is_not_synced() {
     let secrets = manager
         .informers()
         .metadata(Secret::api_resource(), InformerOptions::default());
-    manager.add(
-        Controller::builder("secrets")
-            .for_::<Metadata>(&secrets)
-            .reconciler(Nothing),
-    );
+    let controller = Controller::builder("secrets")
+        .for_::<Metadata>(&secrets)
+        .reconciler(Nothing);
+    manager.add(controller).unwrap();
     manager.probes().add(Probe::Live, "ping", || Ok(()));
     let probes = manager.probes().clone();
     let stop = CancellationToken::new();

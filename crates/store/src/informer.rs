@@ -47,6 +47,7 @@ pub struct Informer<K> {
 }
 
 pub(crate) struct Shared<K> {
+    cluster: Option<Arc<str>>,
     resource: ApiResource,
     store: Store<K>,
     pub(crate) status: Arc<Status>,
@@ -88,12 +89,14 @@ pub struct Stopped;
 
 impl<K: Object + Send + Sync + 'static> Informer<K> {
     pub(crate) fn new(
+        cluster: Option<Arc<str>>,
         name: &str,
         store: Store<K>,
         metrics: InformerMetrics,
         start: Start<K>,
     ) -> Self {
         let shared = Arc::new(Shared {
+            cluster,
             resource: start.api.resource().clone(),
             store,
             status: Arc::new(Status::new(name.into())),
@@ -122,6 +125,12 @@ impl<K: Object + Send + Sync + 'static> Informer<K> {
     #[must_use]
     pub fn resource(&self) -> &ApiResource {
         &self.shared.resource
+    }
+
+    /// The cluster that its factory was [named](crate::InformersBuilder::name) after.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&str> {
+        self.shared.cluster.as_deref()
     }
 
     /// Adds a handler that the informer calls itself; see [`Handler`] for what it may do.

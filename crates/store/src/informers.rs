@@ -36,6 +36,7 @@ pub struct Informers {
 }
 
 struct Inner {
+    name: Option<Arc<str>>,
     client: Client,
     metrics: Metrics,
     reflector: ReflectorOptions,
@@ -77,6 +78,7 @@ struct Identity {
 /// Sets up [`Informers`].
 #[derive(Clone, Debug)]
 pub struct InformersBuilder {
+    name: Option<Arc<str>>,
     client: Client,
     metrics: Metrics,
     reflector: ReflectorOptions,
@@ -84,6 +86,14 @@ pub struct InformersBuilder {
 }
 
 impl InformersBuilder {
+    /// Which cluster this is, where a process has informers of several: states, errors and
+    /// metrics speak of `east/pods` then.
+    #[must_use]
+    pub fn name(mut self, cluster: impl Into<Arc<str>>) -> Self {
+        self.name = Some(cluster.into());
+        self
+    }
+
     /// Where to report to. Default: nowhere.
     #[must_use]
     pub fn metrics(mut self, metrics: Metrics) -> Self {
@@ -110,6 +120,7 @@ impl InformersBuilder {
     pub fn build(self) -> Informers {
         Informers {
             inner: Arc::new(Inner {
+                name: self.name,
                 client: self.client,
                 metrics: self.metrics,
                 reflector: self.reflector,
@@ -136,6 +147,7 @@ impl Informers {
     #[must_use]
     pub fn builder(client: Client) -> InformersBuilder {
         InformersBuilder {
+            name: None,
             client,
             metrics: Metrics::none(),
             reflector: ReflectorOptions::default(),
@@ -324,7 +336,11 @@ impl Informers {
             ..
         } = identity;
         let (writer, store) = Writer::with_seed(state.rng.next_u64());
-        let name = resource.to_string();
+        let cluster = self.inner.name.clone();
+        let name = match &cluster {
+            Some(cluster) => format!("{cluster}/{resource}"),
+            None => resource.to_string(),
+        };
         let metrics =
             InformerMetrics::new(&self.inner.metrics, &state.metrics_name(&name), resource);
         let start = Start {
@@ -337,7 +353,7 @@ impl Informers {
             rng: state.rng.fork(),
             ingress,
         };
-        Informer::new(&name, store, metrics, start)
+        Informer::new(cluster, &name, store, metrics, start)
     }
 
     /// Starts the informers that have not been started. Call it again after more were asked for.

@@ -25,7 +25,7 @@
 //! informers.start();
 //!
 //! let stop = CancellationToken::new();
-//! let term = Term { client, stop: stop.clone(), grace: std::time::Duration::ZERO };
+//! let term = Term::new(client, stop.clone());
 //! let running = tokio::spawn(async move { nodes.run(term).await });
 //! // ... create pods and watch them become ready ...
 //! stop.cancel();

@@ -24,11 +24,7 @@ async fn a_pod_is_bound_once_and_started_once() {
     let nodes = Nodes::new(&informers).count(3);
     informers.start();
     let stop = CancellationToken::new();
-    let term = Term {
-        client: client.clone(),
-        stop: stop.clone(),
-        grace: Duration::ZERO,
-    };
+    let term = Term::new(client.clone(), stop.clone()).grace(Duration::ZERO);
     let running = tokio::spawn(async move { nodes.run(term).await });
 
     let pods = client.dynamic(PODS, Some("default"));

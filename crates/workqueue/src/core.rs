@@ -208,6 +208,14 @@ impl<K: Key, O: Order<K>> Core<K, O> {
         self.keys.find(key)
     }
 
+    /// Whether a worker has the key and there is more work for it already.
+    pub(crate) fn reruns(&self, key: &K) -> bool {
+        self.find(key).is_some_and(|id| {
+            let state = self.keys.state(id);
+            state.is(PROCESSING) && state.is(DIRTY)
+        })
+    }
+
     pub(crate) fn key(&self, id: Id) -> &K {
         self.keys.key(id)
     }

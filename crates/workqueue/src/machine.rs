@@ -132,6 +132,11 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
         self.limiter.failures(key)
     }
 
+    /// Whether a worker has `key` and it is to run once more afterwards.
+    pub fn will_rerun(&self, key: &K) -> bool {
+        self.stack.core.reruns(key)
+    }
+
     /// Keeps `key` out of workers' hands until it is unparked, but no longer than `until`. Adds are kept: if its
     /// turn comes meanwhile, it goes first once it is released. Parking again moves the bound.
     pub fn park(&mut self, key: &K, until: Moment) {

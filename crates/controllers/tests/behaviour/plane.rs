@@ -70,11 +70,7 @@ impl Plane {
             .clock(self.clock);
         informers.start();
         let stop = CancellationToken::new();
-        let term = Term {
-            client,
-            stop: stop.clone(),
-            grace: Duration::from_secs(1),
-        };
+        let term = Term::new(client, stop.clone()).grace(Duration::from_secs(1));
         let task = tokio::spawn(async move {
             nodes.run(term).await.unwrap();
             informers.shutdown().await;

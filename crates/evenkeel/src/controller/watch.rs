@@ -1,92 +1,191 @@
-use std::hash::Hash;
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use evenkeel_meta::{MetaView, Object, ObjectKey};
-use evenkeel_store::{Event, Informer, Registration, Stopped};
-use evenkeel_workqueue::{Add, Queue};
+use evenkeel_meta::{LabelSelector, MetaView, Object};
+use evenkeel_store::{Event, Informer, InformerSet};
 
-use crate::writes::{Source, SourceId, Writes};
+use crate::changed::Changed;
 
-/// Keys of the first contents wait behind keys that something happened to (contract
-/// controller-runtime C19).
-const INITIAL_PRIORITY: i32 = -100;
+/// Keys of the first contents, and of resyncs, wait behind keys that something happened to
+/// (contract controller-runtime C19).
+const BACKGROUND: i32 = -100;
 
-/// Turns an event into the keys that it concerns.
-pub(crate) type Map<T, K> = dyn Fn(&ObjectKey, &Event<T>, &mut dyn FnMut(K)) + Send + Sync;
-
-/// One watched collection of a controller, whatever the type of its objects.
-pub(crate) trait Watch<K>: Send + Sync {
-    /// What the ledger needs to know.
-    fn source(&self) -> Source;
-
-    /// Begins to fill the queue, with the present contents first. Fails when the informer was
-    /// stopped.
-    fn register(
-        &self,
-        id: SourceId,
-        queue: &Queue<K>,
-        writes: &Arc<Writes<K>>,
-    ) -> Result<Registration, Stopped>;
-
-    /// What is watched, for people.
-    fn subject(&self) -> String;
-
-    /// Why the collection is not synced; `None` when it is.
-    fn unsynced(&self) -> Option<String>;
+/// A collection that a controller watches, and which of its events it wants to know of.
+///
+/// Where all of them count, an `&Informer` or an `&InformerSet` says the same.
+///
+/// ```
+/// use evenkeel::{Controller, Watch, changed};
+/// # use evenkeel::{Reconciler, store::Informer};
+/// # use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
+/// # fn build(deployments: &Informer<Deployment>, pods: &Informer<Pod>, reconciler: impl Reconciler) {
+/// let controller = Controller::builder("deployment")
+///     .for_(Watch::of(deployments).when(changed::generation()))
+///     .owns(Watch::of(pods).only(|pod: &Pod| pod.spec.is_some()))
+///     .reconciler(reconciler);
+/// # }
+/// ```
+///
+/// What is filtered here was sent, decoded and stored. Where the server can do it, with a
+/// namespace or a selector in the [`InformerOptions`](crate::store::InformerOptions), it costs
+/// nothing of that.
+#[must_use]
+pub struct Watch<T> {
+    pub(super) parts: Vec<Part<T>>,
+    pub(super) filter: Filter<T>,
+    pub(super) priorities: Priorities,
+    pub(super) resync: Option<Duration>,
 }
 
-pub(crate) struct Watched<T, K> {
-    pub(crate) informer: Informer<T>,
-    pub(crate) map: Arc<Map<T, K>>,
+/// One informer, and the namespace that it is limited to as one of several.
+pub(super) struct Part<T> {
+    pub(super) informer: Informer<T>,
+    pub(super) namespace: Option<String>,
 }
 
-impl<T, K> Watch<K> for Watched<T, K>
-where
-    T: Object + Send + Sync + 'static,
-    K: Clone + Eq + Hash + Send + Sync + 'static,
-{
-    fn source(&self) -> Source {
-        let store = self.informer.store().clone();
-        Source {
-            resource: self.informer.resource().group_resource(),
-            shows: Arc::new(move |key, uid| {
-                let shown = store.get(key);
-                shown.is_some_and(|object| object.metadata().uid() == Some(uid))
-            }),
+/// How urgent what comes is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Priorities {
+    change: i32,
+    background: i32,
+}
+
+pub(super) struct Filter<T> {
+    only: Vec<Arc<Only<T>>>,
+    when: Vec<Changed<T>>,
+}
+
+type Only<T> = dyn Fn(&T) -> bool + Send + Sync;
+
+impl<T: Object + Send + Sync + 'static> Watch<T> {
+    /// Everything that happens to the objects of `collection`: an informer, or a set of them.
+    pub fn of(collection: impl Into<Self>) -> Self {
+        collection.into()
+    }
+
+    /// Of updates only those for which `changed` holds. Said twice, both must hold.
+    ///
+    /// See [`changed`](crate::changed) for what passes in any case.
+    pub fn when(mut self, changed: Changed<T>) -> Self {
+        self.filter.when.push(changed);
+        self
+    }
+
+    /// Only objects for which `test` holds: before or after the change, so that an object
+    /// which ceases to be one of these is told of as well. Said twice, both must hold.
+    pub fn only(mut self, test: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.filter.only.push(Arc::new(test));
+        self
+    }
+
+    /// Only objects whose labels match: [`only`](Self::only) with a selector.
+    pub fn labelled(self, selector: LabelSelector) -> Self {
+        self.only(move |object| {
+            let meta = object.metadata();
+            selector.matches_by(|key| meta.label(key))
+        })
+    }
+
+    /// How urgent changes are; 0 unless set. Of the keys that wait the one of the highest
+    /// priority is next, but none waits for ever.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priorities.change = priority;
+        self
+    }
+
+    /// How urgent what was there at the start is, and what a resync tells of; -100 unless set.
+    pub fn background_priority(mut self, priority: i32) -> Self {
+        self.priorities.background = priority;
+        self
+    }
+
+    /// Tells of every object again each `period`, whether it has changed or not: for loops
+    /// whose outcome depends on what no event tells of. Asks the server for nothing.
+    pub fn resync_every(mut self, period: Duration) -> Self {
+        self.resync = Some(period);
+        self
+    }
+
+    fn new(parts: Vec<Part<T>>) -> Self {
+        Self {
+            parts,
+            filter: Filter {
+                only: Vec::new(),
+                when: Vec::new(),
+            },
+            priorities: Priorities {
+                change: 0,
+                background: BACKGROUND,
+            },
+            resync: None,
         }
     }
+}
 
-    fn register(
-        &self,
-        id: SourceId,
-        queue: &Queue<K>,
-        writes: &Arc<Writes<K>>,
-    ) -> Result<Registration, Stopped> {
-        let (map, queue, writes) = (Arc::clone(&self.map), queue.clone(), Arc::clone(writes));
-        self.informer
-            .add_handler(move |key: &ObjectKey, event: &Event<T>| {
-                let priority = if event.is_initial() {
-                    INITIAL_PRIORITY
-                } else {
-                    0
-                };
-                map(key, event, &mut |key| {
-                    queue.add_with(key, Add::priority(priority));
-                });
-                // After the keys were added: a key that is released by this very event is dirty by now.
-                if let Some(object) = event.object() {
-                    let gone = matches!(event, Event::Deleted(_));
-                    writes.saw(id, object.metadata(), gone, &queue);
+impl Priorities {
+    pub(super) fn of<T>(self, event: &Event<T>) -> i32 {
+        if event.is_initial() || event.is_resync() {
+            self.background
+        } else {
+            self.change
+        }
+    }
+}
+
+impl<T: Object + 'static> Filter<T> {
+    pub(super) fn passes(&self, event: &Event<T>) -> bool {
+        let is_ours = self.only.iter().all(|only| match event {
+            Event::Updated { old, new } => only(new) || only(old),
+            // What is not known may have been one of ours.
+            event => event.object().is_none_or(|object| only(object)),
+        });
+        is_ours
+            && match event {
+                Event::Updated { old, new }
+                    if !event.is_resync()
+                        && old.metadata().is_terminating() == new.metadata().is_terminating() =>
+                {
+                    self.when.iter().all(|changed| changed.holds(old, new))
                 }
-            })
+                _ => true,
+            }
     }
+}
 
-    fn subject(&self) -> String {
-        self.informer.resource().to_string()
+impl<T> Clone for Filter<T> {
+    fn clone(&self) -> Self {
+        Self {
+            only: self.only.clone(),
+            when: self.when.clone(),
+        }
     }
+}
 
-    fn unsynced(&self) -> Option<String> {
-        let state = self.informer.sync_state();
-        (!state.is_synced()).then(|| format!("{}: {state}", self.informer.resource()))
+impl<T: Object + Send + Sync + 'static> From<&Informer<T>> for Watch<T> {
+    fn from(informer: &Informer<T>) -> Self {
+        Self::new(vec![Part {
+            informer: informer.clone(),
+            namespace: None,
+        }])
+    }
+}
+
+impl<T: Object + Send + Sync + 'static> From<&InformerSet<T>> for Watch<T> {
+    fn from(set: &InformerSet<T>) -> Self {
+        let parts = set.iter().map(|(namespace, informer)| Part {
+            informer: informer.clone(),
+            namespace: Some(namespace.to_owned()),
+        });
+        Self::new(parts.collect())
+    }
+}
+
+impl<T> fmt::Debug for Watch<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("priorities", &self.priorities)
+            .field("resync", &self.resync)
+            .finish_non_exhaustive()
     }
 }

@@ -4,37 +4,47 @@ use std::any::Any;
 use std::hash::Hash;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_workqueue::{Item, Queue};
+use evenkeel_election::Fence;
+use evenkeel_workqueue::Item;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
-use super::Reconcile;
 use super::metrics::ControllerMetrics;
-use crate::writes::Writes;
-use crate::{Context, Outcome, ReconcileError, Retry};
+use super::{Intake, Reconcile};
+use crate::run::Run;
+use crate::{Context, Outcome, ReconcileError, ReconcileId, Retry};
 
 /// What the workers of one run of a controller share.
 pub(super) struct Shared<K> {
     pub(super) name: String,
     pub(super) reconciler: Arc<dyn Reconcile<K>>,
     pub(super) client: Client,
-    pub(super) writes: Arc<Writes<K>>,
+    pub(super) intake: Arc<Intake<K>>,
     pub(super) timeout: Option<Duration>,
     pub(super) metrics: ControllerMetrics,
+    /// What distinguishes the runs of these workers from all others.
+    pub(super) term: u64,
+    pub(super) runs: AtomicU64,
+    pub(super) fence: Option<Fence>,
+    /// Cancelled when the controller is told to stop.
+    pub(super) draining: CancellationToken,
     /// Cancelled when the grace period of a stop is over.
     pub(super) stop: CancellationToken,
 }
 
 /// Takes keys until the queue is shut down.
-pub(super) async fn work<K>(shared: Arc<Shared<K>>, queue: Queue<K>)
+pub(super) async fn work<K>(shared: Arc<Shared<K>>)
 where
     K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static,
 {
-    while let Some(item) = queue.get().await {
+    while let Some(item) = shared.intake.queue.get().await {
         shared.run(item).await;
     }
 }
@@ -46,8 +56,9 @@ enum Failure {
 }
 
 impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
-    async fn run(&self, item: Item<K>) {
-        if self.writes.give_up(item.key()) {
+    async fn run(&self, mut item: Item<K>) {
+        let writes = &self.intake.writes;
+        if writes.give_up(item.key()) {
             self.metrics.unseen.inc();
             let key = item.key();
             tracing::warn!(
@@ -56,23 +67,48 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
                 "Own writes were not seen in time; going on"
             );
         }
-        let context = Context {
-            client: self.client.clone(),
-            key: item.key().clone(),
-            writes: Arc::clone(&self.writes),
-            stop: self.stop.clone(),
-            failures: item.failures(),
-        };
+        let context = self.context(&item);
+        let span = tracing::info_span!(
+            "reconcile",
+            controller = self.name,
+            key = ?item.key(),
+            reconcile_id = %context.run.id,
+        );
         self.metrics.active.inc();
         let started = Instant::now();
-        let result = self.reconcile(&context).await;
+        let result = self.reconcile(&context).instrument(span.clone()).await;
         self.metrics.time.observe_duration(started.elapsed());
         self.metrics.active.dec();
+        if let Some(priority) = *context.run.next_priority.lock() {
+            item.set_priority(priority);
+        }
         // Before the item goes back: the next run of this key waits for this one's writes.
-        self.writes.park(&item);
+        writes.park(&item);
+        let _entered = span.entered();
         match result {
             Ok(outcome) => self.succeeded(item, outcome),
             Err(failure) => self.failed(item, &failure),
+        }
+    }
+
+    fn context(&self, item: &Item<K>) -> Context<K> {
+        Context {
+            client: self.client.clone(),
+            key: item.key().clone(),
+            writes: Arc::clone(&self.intake.writes),
+            run: Run {
+                id: ReconcileId {
+                    term: self.term,
+                    number: self.runs.fetch_add(1, Ordering::Relaxed),
+                },
+                failures: item.failures(),
+                priority: item.priority(),
+                next_priority: Mutex::new(None),
+                intake: Arc::clone(&self.intake),
+                fence: self.fence.clone(),
+                draining: self.draining.clone(),
+                stop: self.stop.clone(),
+            },
         }
     }
 

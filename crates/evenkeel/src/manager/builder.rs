@@ -6,8 +6,8 @@ use evenkeel_election::{
 };
 use evenkeel_store::Informers;
 
-use super::group::Works;
-use super::{BoxError, Manager};
+use super::group::Group;
+use super::{BoxError, Manager, ManagerHandle};
 use crate::{DebugPages, Probe, Probes, Registry};
 
 /// How much longer than the lease a leader may go without a renewal before the liveness check
@@ -76,6 +76,9 @@ pub enum ManagerError {
         /// How.
         source: BoxError,
     },
+    /// Several parts failed, the first one first; the others were stopped.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<ManagerError>),
     /// A part panicked; the others were stopped.
     #[error("{name} panicked")]
     Panicked {
@@ -91,6 +94,34 @@ pub enum ManagerError {
         /// How long they had.
         limit: Duration,
     },
+}
+
+impl ManagerError {
+    /// Whether something still runs that should not, so that the process should end.
+    #[must_use]
+    pub fn is_overrun(&self) -> bool {
+        match self {
+            Self::Overrun { .. } => true,
+            Self::Several(errors) => errors.iter().any(Self::is_overrun),
+            _ => false,
+        }
+    }
+
+    /// What two steps came to, the earlier one first.
+    pub(super) fn both(first: Result<(), Self>, then: Result<(), Self>) -> Result<(), Self> {
+        let (first, then) = match (first, then) {
+            (Err(first), Err(then)) => (first, then),
+            (first, then) => return first.and(then),
+        };
+        let mut errors = Vec::new();
+        for error in [first, then] {
+            match error {
+                Self::Several(several) => errors.extend(several),
+                error => errors.push(error),
+            }
+        }
+        Err(Self::Several(errors))
+    }
 }
 
 impl Builder {
@@ -132,6 +163,7 @@ impl Builder {
         let metrics = self.registry.metrics();
         let unfenced = self.client;
         let mut client = unfenced.clone();
+        let mut fence = None;
         let elector = match self.election {
             None => None,
             Some(election) => {
@@ -153,6 +185,7 @@ impl Builder {
                     builder = builder.announce(announce);
                 }
                 client = client.with_transport(|inner| FencedTransport::new(inner, cell.clone()));
+                fence = Some(cell);
                 Some(builder.build()?)
             }
         };
@@ -168,14 +201,12 @@ impl Builder {
         Ok(Manager {
             client,
             unfenced,
-            informers,
-            probes: self.probes,
-            registry: self.registry,
+            fence,
+            handle: ManagerHandle::new(informers, self.probes, self.registry),
             debug_pages: DebugPages::default(),
             elector,
             endpoints: Vec::new(),
-            always: Works::default(),
-            leading: Works::default(),
+            serving: Group::default(),
             grace: self.grace,
         })
     }

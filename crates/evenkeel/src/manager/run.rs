@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use evenkeel_client::Client;
 use evenkeel_election::{Leadership, NotElected};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -21,8 +22,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// The first part that failed; everything else was stopped in order then. An
-    /// [`ManagerError::Overrun`] asks for the end of the process.
+    /// The first part that failed, and what failed while the others were stopped in order. If
+    /// it [is an overrun](ManagerError::is_overrun), end the process.
     ///
     /// # Cancel safety
     ///
@@ -34,28 +35,42 @@ impl Manager {
         for endpoint in std::mem::take(&mut self.endpoints) {
             servers.spawn(endpoint.serve(serving.clone()));
         }
-        self.informers.start();
-        let ended = self.run_works(&stop).await;
-        self.informers.shutdown().await;
+        // A conversion webhook must answer before the lists that depend on it can succeed.
+        let mut early = self.serving.start(self.term(&self.unfenced, None));
+        self.handle.start_informers();
+        let stop = stop.child_token();
+        let mut works = std::pin::pin!(self.run_works(&stop));
+        let ended = tokio::select! {
+            ended = &mut works => ended,
+            failure = early.failed() => {
+                stop.cancel();
+                ManagerError::both(Err(failure), works.await)
+            }
+        };
+        self.handle.stop_informers().await;
+        self.serving.close();
+        let stopped = early.stop(self.grace + SLACK).await;
         serving.cancel();
         while servers.join_next().await.is_some() {}
-        ended
+        ManagerError::both(ended, stopped)
     }
 
     async fn run_works(&self, stop: &CancellationToken) -> Result<(), ManagerError> {
-        let always = Term {
-            client: self.unfenced.clone(),
-            stop: CancellationToken::new(),
-            grace: self.grace,
-        };
-        let mut running = self.always.start(&always);
+        let always = &self.handle.shared.always;
+        let mut running = always.start(self.term(&self.unfenced, None));
+        let stop = stop.child_token();
+        let mut lead = std::pin::pin!(self.lead(&stop));
         let ended = tokio::select! {
-            ended = self.lead(stop) => ended,
-            failure = running.failed() => Err(failure),
+            ended = &mut lead => ended,
+            failure = running.failed() => {
+                stop.cancel();
+                ManagerError::both(Err(failure), lead.await)
+            }
         };
-        always.stop.cancel();
-        let joined = running.join(self.grace + SLACK).await;
-        ended.and(joined)
+        self.handle.shared.leading.close();
+        always.close();
+        let stopped = running.stop(self.grace + SLACK).await;
+        ManagerError::both(ended, stopped)
     }
 
     /// Leads whenever it can until `stop`.
@@ -70,7 +85,8 @@ impl Manager {
                 identity = elector.identity(),
                 "Attempting to acquire leader lease"
             );
-            let leadership = match elector.campaign(stop).await {
+            let campaign = elector.campaign(stop);
+            let leadership = match self.handle.shared.leading.stand_by(campaign).await {
                 Ok(leadership) => leadership,
                 Err(NotElected::Cancelled) => break,
                 Err(error) => {
@@ -82,7 +98,7 @@ impl Manager {
             };
             tracing::info!(identity = elector.identity(), "Successfully acquired lease");
             let ended = self.run_term(stop, Some(&leadership)).await;
-            if matches!(ended, Err(ManagerError::Overrun { .. })) {
+            if ended.as_ref().is_err_and(ManagerError::is_overrun) {
                 // Something still runs: the Lease is left to run out, so that nobody begins
                 // beside it any sooner.
                 drop(leadership);
@@ -106,28 +122,34 @@ impl Manager {
         stop: &CancellationToken,
         leadership: Option<&Leadership>,
     ) -> Result<(), ManagerError> {
-        let term = Term {
-            client: self.client.clone(),
-            stop: CancellationToken::new(),
-            grace: self.grace,
-        };
         let lost = async {
             match leadership {
                 Some(leadership) => leadership.lost().await,
                 None => std::future::pending().await,
             }
         };
-        let mut running = self.leading.start(&term);
+        let leading = &self.handle.shared.leading;
+        let mut running = leading.start(self.term(&self.client, leadership));
         let (failure, limit) = tokio::select! {
-            () = stop.cancelled() => (None, self.grace),
+            () = stop.cancelled() => {
+                // What is added from now on would start and be told to stop.
+                leading.close();
+                (Ok(()), self.grace)
+            }
             cause = lost => {
                 tracing::error!(%cause, "Leader election lost");
-                (None, GRACE_AFTER_LOSS)
+                (Ok(()), GRACE_AFTER_LOSS)
             }
-            failure = running.failed() => (Some(failure), self.grace),
+            failure = running.failed() => (Err(failure), self.grace),
         };
-        term.stop.cancel();
-        let joined = running.join(limit + SLACK).await;
-        failure.map_or(Ok(()), Err).and(joined)
+        let stopped = running.stop(limit + SLACK).await;
+        ManagerError::both(failure, stopped)
+    }
+
+    fn term(&self, client: &Client, leadership: Option<&Leadership>) -> Term {
+        Term {
+            fence: leadership.map(|leadership| leadership.fence().clone()),
+            ..Term::new(client.clone(), CancellationToken::new()).grace(self.grace)
+        }
     }
 }

@@ -1,8 +1,13 @@
 //! An embedded server in process, with an informer of ConfigMaps.
 
+#![allow(dead_code, reason = "each suite takes what it needs")]
+
+pub(crate) mod journal;
+
 use std::time::Duration;
 
 use evenkeel::client::{Client, WriteOptions};
+use evenkeel::meta::DeleteOptions;
 use evenkeel::store::{Informer, InformerOptions, Informers};
 use evenkeel::{Controller, Term};
 use evenkeel_apiserver::Server;
@@ -18,7 +23,7 @@ pub(crate) struct Plane {
 
 impl Plane {
     pub(crate) fn start() -> Self {
-        let server = Server::new();
+        let server = Server::builder().log_requests(10_000).build();
         let client = Client::from_service(server.clone());
         let informers = Informers::new(client.clone());
         let maps = informers.typed(InformerOptions::default().namespace("default"));
@@ -32,11 +37,7 @@ impl Plane {
     }
 
     pub(crate) fn term(&self, stop: CancellationToken) -> Term {
-        Term {
-            client: self.client.clone(),
-            stop,
-            grace: Duration::from_secs(1),
-        }
+        Term::new(self.client.clone(), stop).grace(Duration::from_secs(1))
     }
 
     pub(crate) fn run(
@@ -51,6 +52,20 @@ impl Plane {
     pub(crate) async fn create(&self, map: &ConfigMap) {
         let api = self.client.namespaced::<ConfigMap>("default");
         api.create(map, &WriteOptions::default()).await.unwrap();
+    }
+
+    pub(crate) async fn update(&self, map: &ConfigMap) {
+        let api = self.client.namespaced::<ConfigMap>("default");
+        api.update(map, &WriteOptions::default()).await.unwrap();
+    }
+
+    pub(crate) async fn delete(&self, name: &str) {
+        let api = self.client.namespaced::<ConfigMap>("default");
+        api.delete(name, &DeleteOptions::default()).await.unwrap();
+    }
+
+    pub(crate) fn informers(&self) -> &Informers {
+        &self.informers
     }
 
     pub(crate) async fn stop(self) {

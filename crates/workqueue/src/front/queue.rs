@@ -94,6 +94,12 @@ impl<K: Key> Queue<K> {
         self.shared.read(|state| state.machine.failures(key))
     }
 
+    /// Whether a worker has `key` and it is to run once more afterwards: something happened to it during the run.
+    #[must_use]
+    pub fn will_rerun(&self, key: &K) -> bool {
+        self.shared.read(|state| state.machine.will_rerun(key))
+    }
+
     /// Keeps `key` out of workers' hands until it is [unparked](Self::unpark), but no longer than `bound` from now.
     ///
     /// For work that must wait for something else, such as a cache that has yet to see what the last run

@@ -56,6 +56,19 @@ fn client_go_w1_ts64_adds_coalesce_before_and_during_processing() {
 }
 
 #[test]
+fn a_key_that_is_added_during_its_run_is_known_to_run_again() {
+    let mut queue = fifo();
+    queue.add("a", 0);
+    assert!(!queue.will_rerun(&"a"), "nobody has it");
+    let taken = queue.take().unwrap();
+    assert!(!queue.will_rerun(&"a"));
+    queue.add("a", 0);
+    assert!(queue.will_rerun(&"a") && !queue.will_rerun(&"b"));
+    queue.done(taken);
+    assert!(!queue.will_rerun(&"a"));
+}
+
+#[test]
 fn client_go_w3_order_is_that_of_first_adds() {
     let mut queue = fifo();
     for key in ["a", "b", "c", "a", "b"] {
