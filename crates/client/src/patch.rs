@@ -1,7 +1,8 @@
 use bytes::Bytes;
-use evenkeel_meta::PatchKind;
+use evenkeel_meta::{MetaView, Object, PatchKind};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use crate::error::{EncodeError, RequestError};
 
@@ -34,6 +35,33 @@ impl Patch {
     /// RFC 7386: fields to set, `null` to remove; lists are replaced whole.
     pub fn merge(body: &(impl Serialize + ?Sized)) -> Self {
         Self::new(PatchKind::Merge, body)
+    }
+
+    /// The merge patch that makes `before` into `after`; `None` if they are the same.
+    ///
+    /// Only what differs is sent, so what others wrote into other fields stays, and fields that
+    /// the type does not know are left alone. It holds for the state `before`: with its resource
+    /// version and UID, if it has them, the server answers with a conflict to any other one.
+    ///
+    /// # Errors
+    ///
+    /// When one of the two does not serialize.
+    pub fn between<T: Object + Serialize>(
+        before: &T,
+        after: &T,
+    ) -> Result<Option<Self>, EncodeError> {
+        let value = |object| serde_json::to_value(object).map_err(|error| EncodeError::new(&error));
+        let Some(mut patch) = difference(&value(before)?, &value(after)?) else {
+            return Ok(None);
+        };
+        let meta = before.metadata();
+        if let Some(version) = meta.resource_version() {
+            patch["metadata"]["resourceVersion"] = json!(version);
+        }
+        if let Some(uid) = meta.uid() {
+            patch["metadata"]["uid"] = json!(uid);
+        }
+        Ok(Some(Self::merge(&patch)))
     }
 
     /// RFC 6902: a list of operations.
@@ -94,4 +122,66 @@ pub(crate) fn encode(body: &(impl Serialize + ?Sized)) -> Result<Bytes, EncodeEr
     serde_json::to_vec(body)
         .map(Bytes::from)
         .map_err(|error| EncodeError::new(&error))
+}
+
+/// The JSON merge patch from one value to the other; `None` if they are the same.
+fn difference(before: &Value, after: &Value) -> Option<Value> {
+    let (Value::Object(from), Value::Object(to)) = (before, after) else {
+        return (before != after).then(|| after.clone());
+    };
+    let mut patch = Map::new();
+    for key in from.keys().filter(|key| !to.contains_key(*key)) {
+        patch.insert(key.clone(), Value::Null);
+    }
+    for (key, new) in to {
+        let changed = match from.get(key) {
+            Some(old) => difference(old, new),
+            None => Some(new.clone()),
+        };
+        patch.extend(changed.map(|value| (key.clone(), value)));
+    }
+    (!patch.is_empty()).then_some(Value::Object(patch))
+}
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_meta::DynamicObject;
+
+    use super::*;
+
+    fn object(value: Value) -> DynamicObject {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn between(before: Value, after: Value) -> Option<Value> {
+        let patch = Patch::between(&object(before), &object(after)).unwrap()?;
+        assert_eq!(patch.kind(), PatchKind::Merge);
+        Some(serde_json::from_slice(&patch.body().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn what_differs_is_sent_for_the_state_that_was_read() {
+        let before = json!({
+            "metadata": {"name": "a", "uid": "u1", "resourceVersion": "7", "labels": {"x": "1", "y": "2"}},
+            "spec": {"list": [1], "same": {"deep": true}, "gone": 3},
+        });
+        assert_eq!(between(before.clone(), before.clone()), None);
+        let mut after = before.clone();
+        after["metadata"]["labels"] = json!({"x": "1", "z": "3"});
+        after["spec"] = json!({"list": [1, 2], "same": {"deep": true}, "new": {}});
+        assert_eq!(
+            between(before, after),
+            Some(json!({
+                "metadata": {"uid": "u1", "resourceVersion": "7", "labels": {"y": null, "z": "3"}},
+                "spec": {"list": [1, 2], "gone": null, "new": {}},
+            }))
+        );
+    }
+
+    #[test]
+    fn without_a_version_it_holds_for_any_state() {
+        let before = json!({"metadata": {"name": "a"}, "data": {"k": "1"}});
+        let after = json!({"metadata": {"name": "a"}, "data": {"k": "2"}});
+        assert_eq!(between(before, after), Some(json!({"data": {"k": "2"}})));
+    }
 }

@@ -1,3 +1,6 @@
+mod desired;
+mod finalizers;
+
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -10,6 +13,8 @@ use evenkeel_meta::{
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+pub use desired::Written;
 
 use crate::run::Run;
 use crate::writes::{SourceId, Writes};

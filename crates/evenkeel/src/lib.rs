@@ -81,6 +81,7 @@ mod debug;
 mod ledger;
 mod manager;
 mod metrics;
+mod ownership;
 mod probe;
 mod reconciler;
 mod run;
@@ -89,7 +90,7 @@ mod signal;
 mod writes;
 
 pub use clock::Clock;
-pub use context::Context;
+pub use context::{Context, Written};
 pub use controller::{
     Builder as ControllerBuilder, Controller, ControllerError, ControllerHandle, DynamicWatch, For,
     Named, Term, Watch,
@@ -100,6 +101,7 @@ pub use manager::{
     ManagerHandle,
 };
 pub use metrics::Registry;
+pub use ownership::{OwnershipError, controlled_by, owned_by};
 pub use probe::{Answer, Probe, Probes};
 pub use reconciler::{
     ObjectReconciler, Outcome, ReconcileError, ReconcileResult, Reconciler, Retry,

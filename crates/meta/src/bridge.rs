@@ -6,7 +6,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference as KubeOwner};
 
 use crate::{
-    ApiResource, Complete, MetaView, Object, OwnerView, Resource, ResourceVersion, Scope, Timestamp,
+    ApiResource, Complete, MetaView, Object, OwnerReference, OwnerView, Resource, ResourceVersion,
+    Scope, Timestamp,
 };
 
 impl<K: kube_core::Resource> Object for K {
@@ -122,6 +123,19 @@ fn view(owner: &KubeOwner) -> OwnerView<'_> {
         uid: &owner.uid,
         controller: owner.controller.unwrap_or_default(),
         block_owner_deletion: owner.block_owner_deletion.unwrap_or_default(),
+    }
+}
+
+impl From<OwnerReference> for KubeOwner {
+    fn from(owner: OwnerReference) -> Self {
+        Self {
+            api_version: owner.api_version,
+            kind: owner.kind,
+            name: owner.name,
+            uid: owner.uid.to_string(),
+            controller: owner.controller,
+            block_owner_deletion: owner.block_owner_deletion,
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::Uid;
+use crate::{MetaView, Resource, Uid};
 
 /// `metadata.ownerReferences[]`: an object that this one depends on.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,6 +40,24 @@ pub struct OwnerView<'a> {
 }
 
 impl OwnerReference {
+    /// A reference to `owner`, which must come from the server: without a UID it would be dangling.
+    ///
+    /// Not as the managing controller, and not blocking. Whether the owner *may* own an object
+    /// depends on both: the facade's `owned_by` and `controlled_by` check that.
+    #[must_use]
+    pub fn to<O: Resource>(owner: &O) -> Self {
+        let resource = O::api_resource();
+        let meta = owner.metadata();
+        Self {
+            api_version: resource.api_version().into_owned(),
+            kind: resource.kind.into_owned(),
+            name: meta.name().to_owned(),
+            uid: meta.uid().unwrap_or_default().into(),
+            controller: None,
+            block_owner_deletion: None,
+        }
+    }
+
     /// The borrowed form.
     #[must_use]
     pub fn view(&self) -> OwnerView<'_> {

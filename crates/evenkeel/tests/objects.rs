@@ -1,0 +1,135 @@
+//! What a reconciler makes of its object: parts that it owns, and a finalizer until they are gone.
+
+mod plane;
+
+use std::sync::Arc;
+
+use evenkeel::client::{Patch, PatchOptions};
+use evenkeel::meta::{DeleteOptions, MetaView, Object, ObjectKey};
+use evenkeel::store::{InformerOptions, Store};
+use evenkeel::{
+    Context, Controller, ObjectReconciler, Outcome, ReconcileResult, Written, controlled_by,
+};
+use http::Method;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use plane::journal::settle;
+use plane::{Plane, config_map};
+
+const FINALIZER: &str = "example.com/secrets";
+
+/// Keeps a Secret of the same name for each ConfigMap, with the same text in `word`.
+struct Secrets {
+    secrets: Store<Secret>,
+    done: Arc<Mutex<Vec<Written>>>,
+}
+
+impl ObjectReconciler<ConfigMap> for Secrets {
+    async fn reconcile(&self, context: &Context, map: Arc<ConfigMap>) -> ReconcileResult {
+        let key = map.metadata.key();
+        let secret = self.secrets.get(&key);
+        if map.metadata.is_terminating() {
+            if let Some(secret) = &secret {
+                context.delete(&**secret, DeleteOptions::default()).await?;
+                return Ok(Outcome::Done);
+            }
+            let rest = context.remove_finalizer(&*map, FINALIZER).await?;
+            assert!(rest.is_some_and(|map| !map.metadata.has_finalizer(FINALIZER)));
+            return Ok(Outcome::Done);
+        }
+        context.add_finalizer(&*map, FINALIZER).await?;
+        let draft = || named(&key);
+        let owner = controlled_by(&*map, &draft())?;
+        let word = map.data.clone().unwrap_or_default().remove("word");
+        let (secret, written) = context
+            .create_or_patch(secret.as_deref(), draft, |secret| {
+                secret.metadata.owner_references = Some(vec![owner.into()]);
+                secret.string_data = None;
+                let bytes = k8s_openapi::ByteString(word.unwrap_or_default().into_bytes());
+                let data = secret.data.get_or_insert_default();
+                data.insert("word".to_owned(), bytes);
+            })
+            .await?;
+        assert_eq!(secret.metadata().name(), key.name());
+        self.done.lock().push(written);
+        Ok(Outcome::Done)
+    }
+}
+
+fn named(key: &ObjectKey) -> Secret {
+    let mut secret = Secret::default();
+    secret.metadata.name = Some(key.name().to_owned());
+    secret.metadata.namespace = key.namespace().map(str::to_owned);
+    secret
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_are_made_mended_and_cleaned_up() {
+    let plane = Plane::start();
+    let secrets = plane
+        .informers()
+        .typed::<Secret>(InformerOptions::default());
+    plane.informers().start();
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let reconciler = Secrets {
+        secrets: secrets.store().clone(),
+        done: Arc::clone(&done),
+    };
+    let controller = Controller::builder("secrets")
+        .for_(&plane.maps)
+        .owns(&secrets)
+        .object_reconciler(reconciler);
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(plane.run(controller, stop.clone()));
+    settle().await;
+
+    let mut map = config_map("web");
+    map.metadata.finalizers = Some(vec!["example.com/other".to_owned()]);
+    map.data = Some([("word".to_owned(), "one".to_owned())].into());
+    plane.create(&map).await;
+    settle().await;
+    assert_eq!(done.lock().first(), Some(&Written::Created));
+    assert_eq!(done.lock().last(), Some(&Written::Unchanged));
+    let api = plane.client.namespaced::<Secret>("default");
+    let secret = api.get("web").await.unwrap();
+    let owner = secret.metadata.controller().unwrap();
+    assert_eq!((owner.kind, owner.name), ("ConfigMap", "web"));
+    let maps = plane.client.namespaced::<ConfigMap>("default");
+    let finalizers = maps.get("web").await.unwrap().metadata.finalizers.unwrap();
+    assert_eq!(finalizers, ["example.com/other", FINALIZER]);
+
+    // What others wrote beside it stays, and the patch holds for the state that was read.
+    plane.server.take_requests();
+    let foreign = Patch::merge(&json!({"metadata": {"labels": {"team": "a"}}}));
+    let options = PatchOptions::default();
+    api.patch("web", &foreign, &options).await.unwrap();
+    let word = Patch::merge(&json!({"data": {"word": "two"}}));
+    maps.patch("web", &word, &options).await.unwrap();
+    settle().await;
+    let secret = api.get("web").await.unwrap();
+    assert_eq!(secret.metadata.label("team"), Some("a"));
+    assert_eq!(secret.data.unwrap()["word"].0, b"two");
+    let patches = |requests: &[evenkeel_apiserver::LoggedRequest]| {
+        let ours = requests.iter().filter(|request| {
+            request.method == Method::PATCH && request.path.contains("/secrets/")
+        });
+        ours.count()
+    };
+    assert_eq!(
+        patches(&plane.server.take_requests()),
+        2,
+        "the foreign one, and one of ours: what is as it should be is not written"
+    );
+
+    plane.delete("web").await;
+    settle().await;
+    assert!(api.get("web").await.unwrap_err().is_not_found());
+    let rest = maps.get("web").await.unwrap().metadata.finalizers.unwrap();
+    assert_eq!(rest, ["example.com/other"]);
+    stop.cancel();
+    running.await.unwrap();
+    plane.stop().await;
+}
