@@ -119,14 +119,14 @@ mod tests {
             match (document.pointer_mut(parent).unwrap(), step) {
                 (Value::Object(map), Step::Remove { .. }) => assert!(map.remove(&key).is_some()),
                 (Value::Object(map), Step::Add { .. }) => {
-                    assert!(map.insert(key, value.unwrap()).is_none())
+                    assert!(map.insert(key, value.unwrap()).is_none());
                 }
                 (Value::Object(map), _) => assert!(map.insert(key, value.unwrap()).is_some()),
                 (Value::Array(list), Step::Remove { .. }) => {
-                    drop(list.remove(key.parse().unwrap()))
+                    drop(list.remove(key.parse().unwrap()));
                 }
                 (Value::Array(list), Step::Add { .. }) => {
-                    list.insert(key.parse().unwrap(), value.unwrap())
+                    list.insert(key.parse().unwrap(), value.unwrap());
                 }
                 (Value::Array(list), _) => list[key.parse::<usize>().unwrap()] = value.unwrap(),
                 (other, _) => panic!("{other}"),

@@ -9,6 +9,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::Denial;
+
 /// One request that the API server asks about (`AdmissionReview.request`, `admission.k8s.io/v1`).
 ///
 /// Objects are kept as the server sent them and decoded when somebody asks for them.
@@ -85,7 +87,7 @@ impl AdmissionRequest {
     /// # Errors
     ///
     /// A `BadRequest` that says where the object does not fit the type.
-    pub fn object<T: DeserializeOwned>(&self) -> Result<Option<T>, Status> {
+    pub fn object<T: DeserializeOwned>(&self) -> Result<Option<T>, Denial> {
         decode("object", self.object.as_deref())
     }
 
@@ -94,7 +96,7 @@ impl AdmissionRequest {
     /// # Errors
     ///
     /// As [`object`](Self::object).
-    pub fn old_object<T: DeserializeOwned>(&self) -> Result<Option<T>, Status> {
+    pub fn old_object<T: DeserializeOwned>(&self) -> Result<Option<T>, Denial> {
         decode("oldObject", self.old_object.as_deref())
     }
 
@@ -103,7 +105,7 @@ impl AdmissionRequest {
     /// # Errors
     ///
     /// As [`object`](Self::object).
-    pub fn options<T: DeserializeOwned>(&self) -> Result<Option<T>, Status> {
+    pub fn options<T: DeserializeOwned>(&self) -> Result<Option<T>, Denial> {
         decode("options", self.options.as_deref())
     }
 
@@ -128,10 +130,10 @@ impl AdmissionRequest {
     }
 }
 
-fn decode<T: DeserializeOwned>(what: &str, json: Option<&RawValue>) -> Result<Option<T>, Status> {
+fn decode<T: DeserializeOwned>(what: &str, json: Option<&RawValue>) -> Result<Option<T>, Denial> {
     json.map(|json| serde_json::from_str(json.get()))
         .transpose()
-        .map_err(|error| Status::bad_request(format!("{what} cannot be decoded: {error}")))
+        .map_err(|error| Status::bad_request(format!("{what} cannot be decoded: {error}")).into())
 }
 
 impl fmt::Display for Operation {
@@ -192,15 +194,15 @@ impl From<WireKind> for GroupVersionKind {
 }
 
 impl TryFrom<WireRequest> for AdmissionRequest {
-    type Error = Status;
+    type Error = Denial;
 
-    fn try_from(wire: WireRequest) -> Result<Self, Status> {
+    fn try_from(wire: WireRequest) -> Result<Self, Denial> {
         let operation = match wire.operation.as_str() {
             "CREATE" => Operation::Create,
             "UPDATE" => Operation::Update,
             "DELETE" => Operation::Delete,
             "CONNECT" => Operation::Connect,
-            other => return Err(Status::bad_request(format!("unknown operation {other:?}"))),
+            other => return Err(Status::bad_request(format!("unknown operation {other:?}")).into()),
         };
         Ok(Self {
             uid: wire.uid,

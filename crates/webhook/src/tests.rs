@@ -1,5 +1,10 @@
 //! Webhooks from request to response.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "`json!(..)` reads best as it is"
+)]
+
 mod admission;
 mod conversion;
 mod http;

@@ -202,8 +202,8 @@ where
 {
     fn handle<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         Box::pin(async move {
-            if let Err(status) = is_for(self.only.as_ref(), request) {
-                return Verdict::denied(status);
+            if let Err(denial) = is_for(self.only.as_ref(), request) {
+                return Verdict::denied(denial);
             }
             let mut review = Review::new(request);
             let denial = self.judge(&mut review).await.err();
@@ -259,7 +259,9 @@ where
         }
         let sent: Value = required("object", request.object()?)?;
         let mut object: T = required("object", request.object()?)?;
-        let encode = |object: &T| serde_json::to_value(object).map_err(Status::internal);
+        let encode = |object: &T| {
+            serde_json::to_value(object).map_err(|error| Denial::from(Status::internal(error)))
+        };
         let before = encode(&object)?;
         self.defaulter.default(review, &mut object).await?;
         let after = encode(&object)?;
@@ -274,8 +276,8 @@ where
 {
     fn handle<'a>(&'a self, request: &'a AdmissionRequest) -> BoxFuture<'a, Verdict> {
         Box::pin(async move {
-            if let Err(status) = is_for(self.only.as_ref(), request) {
-                return Verdict::denied(status);
+            if let Err(denial) = is_for(self.only.as_ref(), request) {
+                return Verdict::denied(denial);
             }
             let mut review = Review::new(request);
             let outcome = self.complete(&mut review).await;
@@ -296,16 +298,17 @@ where
     }
 }
 
-fn required<T>(what: &str, object: Option<T>) -> Result<T, Status> {
-    object.ok_or_else(|| Status::bad_request(format!("the request has no {what}")))
+fn required<T>(what: &str, object: Option<T>) -> Result<T, Denial> {
+    object.ok_or_else(|| Status::bad_request(format!("the request has no {what}")).into())
 }
 
-fn is_for(only: Option<&GroupVersionKind>, request: &AdmissionRequest) -> Result<(), Status> {
+fn is_for(only: Option<&GroupVersionKind>, request: &AdmissionRequest) -> Result<(), Denial> {
     match only {
         Some(kind) if *kind != request.kind => Err(Status::bad_request(format!(
             "this webhook is for {kind}, and was asked about {}",
             request.kind
-        ))),
+        ))
+        .into()),
         _ => Ok(()),
     }
 }

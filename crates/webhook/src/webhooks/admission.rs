@@ -19,7 +19,7 @@ use crate::metrics::{Panics, PathMetrics};
 use crate::patch::difference;
 use crate::request::WireRequest;
 use crate::verdict::Notes;
-use crate::{AdmissionRequest, Handler, Verdict};
+use crate::{AdmissionRequest, Denial, Handler, Verdict};
 
 const KIND: &str = "AdmissionReview";
 /// `v1beta1` has the same fields; it is answered in kind for API servers before 1.22.
@@ -41,7 +41,7 @@ pub(super) async fn answer(
         Ok(request) => review
             .response
             .fill(ask(handler, &request, panics).await, &request),
-        Err(status) => review.response.fill_denial(status),
+        Err(denial) => review.response.fill_denial(&denial),
     }
     if !review.response.allowed {
         metrics.denied(review.response.status.code);
@@ -54,21 +54,21 @@ fn understand(
     is_json: Result<(), String>,
     body: Result<Bytes, Unread>,
     review: &mut Outgoing,
-) -> Result<AdmissionRequest, Status> {
+) -> Result<AdmissionRequest, Denial> {
     let body = match body {
         Ok(body) => body,
         Err(Unread::TooLarge) => {
             let message = format!("request entity is too large; limit is {ADMISSION_LIMIT} bytes");
-            return Err(Status::failure(413, Reason::RequestEntityTooLarge, message));
+            return Err(Status::failure(413, Reason::RequestEntityTooLarge, message).into());
         }
-        Err(Unread::Broken(why)) => return Err(Status::bad_request(why)),
+        Err(Unread::Broken(why)) => return Err(Status::bad_request(why).into()),
     };
     if body.is_empty() {
-        return Err(Status::bad_request("request body is empty"));
+        return Err(Status::bad_request("request body is empty").into());
     }
     if let Err(content_type) = is_json {
         let message = format!("contentType={content_type}, expected application/json");
-        return Err(Status::bad_request(message));
+        return Err(Status::bad_request(message).into());
     }
     let incoming: Incoming = decode(&body)?;
     let version = VERSIONS
@@ -80,11 +80,12 @@ fn understand(
             VERSIONS.join(" or "),
             incoming.kind,
             incoming.api_version
-        )));
+        ))
+        .into());
     };
     review.api_version = version;
     let Some(request) = incoming.request else {
-        return Err(Status::bad_request("the review has no request"));
+        return Err(Status::bad_request("the review has no request").into());
     };
     if let Ok(Uid { uid }) = serde_json::from_str(request.get()) {
         review.response.uid = uid;
@@ -93,9 +94,9 @@ fn understand(
     request.try_into()
 }
 
-fn decode<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Status> {
+fn decode<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Denial> {
     serde_json::from_slice(json)
-        .map_err(|error| Status::bad_request(format!("cannot decode the review: {error}")))
+        .map_err(|error| Status::bad_request(format!("cannot decode the review: {error}")).into())
 }
 
 /// Asks the handler, and survives it.
@@ -173,27 +174,27 @@ impl WireResponse {
         self.warnings = warnings;
         self.audit_annotations = annotations;
         if let Some(denial) = verdict.denial {
-            return self.fill_denial(denial.status().clone());
+            return self.fill_denial(&denial);
         }
         if let Some(object) = verdict.object
-            && let Err(status) = self.fill_patch(request, &object)
+            && let Err(denial) = self.fill_patch(request, &object)
         {
-            return self.fill_denial(status);
+            return self.fill_denial(&denial);
         }
         self.allowed = true;
         self.status.code = 200;
     }
 
-    fn fill_denial(&mut self, status: Status) {
+    fn fill_denial(&mut self, denial: &Denial) {
         self.allowed = false;
-        self.status = status;
+        self.status = denial.status().clone();
     }
 
     /// The way from the object that was sent to the one that was made of it; none if they are equal.
-    fn fill_patch(&mut self, request: &AdmissionRequest, object: &Value) -> Result<(), Status> {
+    fn fill_patch(&mut self, request: &AdmissionRequest, object: &Value) -> Result<(), Denial> {
         let Some(sent) = request.object::<Value>()? else {
             let message = format!("a {} has no object to change", request.operation);
-            return Err(Status::internal(message));
+            return Err(Status::internal(message).into());
         };
         let steps = difference(&sent, object);
         if !steps.is_empty() {

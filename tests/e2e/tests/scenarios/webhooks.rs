@@ -1,5 +1,10 @@
 //! Webhooks and guarded metrics as a real API server knows them.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "`json!(..)` reads best as it is"
+)]
+
 use std::fs;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
