@@ -27,9 +27,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// A reconciler made of a function, which may keep the context.
-struct Act<K>(
-    Box<dyn for<'a> Fn(&'a Context<K>, &'a K) -> BoxFuture<'a, ReconcileResult> + Send + Sync>,
-);
+struct Act<K>(Box<Function<K>>);
+
+type Function<K> =
+    dyn for<'a> Fn(&'a Context<K>, &'a K) -> BoxFuture<'a, ReconcileResult> + Send + Sync;
 
 impl<K: Send + Sync + 'static> Act<K> {
     fn new(
