@@ -118,6 +118,7 @@ mod tests {
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "literals read better")]
     fn holds(changed: &Changed<Metadata>, old: serde_json::Value, new: serde_json::Value) -> bool {
         changed.holds(&object(&old), &object(&new))
     }

@@ -285,7 +285,7 @@ async fn client_go_b31_a_key_waits_until_its_own_write_is_seen() {
 /// A run may finish after the stop, and none starts; one that does not finish is cancelled
 /// after the grace period (contracts controller-runtime C20, C22).
 #[tokio::test(start_paused = true)]
-async fn stopping_lets_runs_finish_and_then_cancels_them() {
+async fn controller_runtime_c22_stopping_lets_runs_finish_and_then_cancels_them() {
     for (takes, ends_after) in [(3, 3), (60, 11)] {
         let plane = Plane::start();
         plane.create(&config_map("a")).await;

@@ -620,13 +620,10 @@ async fn kube_rs_18_an_object_that_is_made_anew_passes_every_condition() {
 #[tokio::test(start_paused = true)]
 async fn controller_runtime_c25_kube_rs_19_a_reconciler_of_objects_is_not_asked_about_one_that_is_gone()
  {
-    struct Objects(
-        Journal<String>,
-        std::sync::Arc<parking_lot::Mutex<Vec<String>>>,
-    );
+    struct Objects(std::sync::Arc<parking_lot::Mutex<Vec<String>>>);
     impl ObjectReconciler<ConfigMap> for Objects {
         async fn reconcile(&self, _: &Context, map: std::sync::Arc<ConfigMap>) -> ReconcileResult {
-            self.1.lock().push(map.metadata.name.clone().unwrap());
+            self.0.lock().push(map.metadata.name.clone().unwrap());
             Ok(Outcome::Done)
         }
     }
@@ -636,7 +633,7 @@ async fn controller_runtime_c25_kube_rs_19_a_reconciler_of_objects_is_not_asked_
         .for_(&plane.maps)
         .owns(&plane.maps)
         .metrics(Metrics::new(sink.clone()))
-        .object_reconciler(Objects(Journal::new(), std::sync::Arc::clone(&seen)));
+        .object_reconciler(Objects(std::sync::Arc::clone(&seen)));
     let stop = CancellationToken::new();
     let running = run(controller, plane.term(stop.clone()));
     plane.create(&config_map("owner")).await;

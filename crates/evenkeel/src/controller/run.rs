@@ -168,13 +168,15 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
         loop {
             // An informer that was stopped is the next term's error.
             let filled = self.fill();
-            tokio::time::sleep(LOOK_AGAIN).await;
-            if let Ok(intake) = filled {
+            let synced = tokio::time::timeout(LOOK_AGAIN, self.synced()).await;
+            if let (Ok(intake), false) = (filled, matches!(synced, Ok(Err(_)))) {
                 let limit = 2 * intake.queue.len() + LEFTOVERS;
                 while intake.queue.len() <= limit {
                     tokio::time::sleep(LOOK_AGAIN).await;
                 }
                 self.watches.empty();
+            } else {
+                tokio::time::sleep(LOOK_AGAIN).await;
             }
         }
     }

@@ -30,6 +30,7 @@ pub(super) trait Source<K>: Send + Sync {
 }
 
 /// The sources of one watch, and what their events mean.
+#[expect(clippy::needless_pass_by_value, reason = "it is made for them alone")]
 pub(super) fn sources<T, K>(watch: Watch<T>, map: Arc<Map<T, K>>) -> Vec<Arc<dyn Source<K>>>
 where
     T: Object + Send + Sync + 'static,

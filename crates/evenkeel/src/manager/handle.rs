@@ -114,7 +114,7 @@ impl ManagerHandle {
             self.shared.names.lock().remove(&name);
             return Err(AddError::Stopping { name });
         }
-        let check = move || none_of(checked.unsynced());
+        let check = move || none_of(&checked.unsynced());
         let probes = &self.shared.probes;
         probes.add(Probe::Ready, format!("controller-{name}"), check);
         if self.shared.clusters.lock().started {
@@ -169,13 +169,9 @@ impl ManagerHandle {
         clusters.all.push(cluster.clone());
         let informers = cluster.informers().clone();
         let check = move || {
-            none_of(
-                informers
-                    .unsynced()
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect(),
-            )
+            let states = informers.unsynced();
+            let unsynced: Vec<_> = states.iter().map(ToString::to_string).collect();
+            none_of(&unsynced)
         };
         let probes = &self.shared.probes;
         probes.add(Probe::Ready, format!("cluster-{}", cluster.name()), check);
@@ -212,7 +208,7 @@ where
     pushed.map_err(|Closed| AddError::Stopping { name })
 }
 
-fn none_of(unsynced: Vec<String>) -> Result<(), String> {
+fn none_of(unsynced: &[String]) -> Result<(), String> {
     if unsynced.is_empty() {
         Ok(())
     } else {

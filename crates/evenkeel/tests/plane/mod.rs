@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
 pub(crate) mod journal;
+pub(crate) mod spans;
 
 use std::time::Duration;
 
