@@ -32,8 +32,9 @@ func run(mode, url, ca string) {
 	stop := make(chan struct{})
 	switch mode {
 	case "typed-protobuf", "typed-json":
-		if mode == "typed-protobuf" {
-			config.ContentType = "application/vnd.kubernetes.protobuf"
+		// Protobuf is what typed clients ask for by themselves.
+		if mode == "typed-json" {
+			config.ContentType, config.AcceptContentTypes = "application/json", "application/json"
 		}
 		clients, err := kubernetes.NewForConfig(config)
 		check(err)

@@ -53,8 +53,13 @@ pub(super) enum Maker {
     KubeRs,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 12] = [
     ours("evenkeel typed", "typed", "json"),
+    ours(
+        "evenkeel typed, managedFields too",
+        "typed-managed-fields",
+        "json",
+    ),
     ours("evenkeel metadata", "metadata", "metadata-json"),
     ours("evenkeel projection", "projection", "json"),
     ours("evenkeel compact", "compact", "json"),

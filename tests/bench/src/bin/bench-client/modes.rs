@@ -29,6 +29,10 @@ pub(crate) fn run(mode: &str, url: &str, ca: &str) -> anyhow::Result<()> {
     let events = Events::new();
     match mode {
         "typed" => follow(&informers, &informers.typed::<Pod>(options), &events),
+        "typed-managed-fields" => {
+            let pods = informers.typed::<Pod>(options.with_managed_fields());
+            follow(&informers, &pods, &events)
+        }
         "metadata" => follow(&informers, &informers.metadata(PODS, options), &events),
         "projection" => {
             let pods = informers.projected::<projection::Pod>(PODS, options);
