@@ -1,10 +1,10 @@
 //! `cargo xtask bench store`: reads under writes, and informers that have nothing to do.
 
 use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
 use super::client::{Maker, Stage};
+use super::subject::pause;
 use super::table::{Row, Samples, Table, value};
 use crate::shell;
 use crate::workspace::Workspace;
@@ -85,7 +85,7 @@ fn idle(stage: &Stage, maker: Maker, seconds: u64) -> anyhow::Result<(f64, f64)>
     client.ask("start", "synced")?;
     client.settle()?;
     let before = client.fine_cpu()?;
-    thread::sleep(Duration::from_secs(seconds));
+    pause(Duration::from_secs(seconds));
     let used = client.fine_cpu()? - before;
     let minute = 60.0 / seconds as f64;
     Ok((used * 1e3 * minute, client.resident()? / 1e6))

@@ -4,7 +4,6 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -111,7 +110,7 @@ impl Subject {
     pub(super) fn settle(&self) -> anyhow::Result<()> {
         let mut before = self.cpu()?;
         loop {
-            thread::sleep(QUIET.1);
+            pause(QUIET.1);
             let now = self.cpu()?;
             if now - before < QUIET.0 {
                 return Ok(());
@@ -140,4 +139,12 @@ impl Drop for Subject {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it waits for other processes, and runs nothing itself"
+)]
+pub(super) fn pause(time: Duration) {
+    std::thread::sleep(time);
 }

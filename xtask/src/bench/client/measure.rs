@@ -1,11 +1,11 @@
 //! One subject, from its start to its relist.
 
-use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
 use super::{Kind, Maker, Stage};
+use crate::bench::subject::pause;
 use crate::bench::table::Samples;
 
 /// Events a second, when they are paced.
@@ -75,7 +75,7 @@ pub(super) fn measure(stage: &Stage, kind: &Kind, sizes: Sizes) -> anyhow::Resul
     measured.synced = client.ask("start", "synced")?.parse::<f64>()? / 1e3;
     measured.synced_cpu = client.cpu()? - before;
     client.settle()?;
-    thread::sleep(AFTERMATH);
+    pause(AFTERMATH);
     let objects = sizes.objects as f64;
     let a_pod = |bytes: f64| (bytes - empty) / objects / 1e3;
     measured.resident = a_pod(client.resident()?);
