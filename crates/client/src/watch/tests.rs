@@ -288,7 +288,11 @@ async fn managed_fields_are_cut_out_on_request() {
                 .collect();
             assert_eq!(names, ["a", "b", "c"], "cut at {cut}");
             assert_eq!(
-                found[0].metadata.uid.as_ref().map(|uid| uid.as_str()),
+                found[0]
+                    .metadata
+                    .uid
+                    .as_ref()
+                    .map(evenkeel_meta::Uid::as_str),
                 Some("u")
             );
             // The one of an odd form, which decodes the exact way, keeps them.
