@@ -1,8 +1,12 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
+mod client;
 mod election;
 mod gc;
+mod peers;
 mod queue;
+mod store;
+mod subject;
 mod table;
 
 use clap::Subcommand;
@@ -42,6 +46,10 @@ enum What {
         #[arg(long, value_delimiter = ',')]
         only: Vec<String>,
     },
+    /// Informers beside those of client-go and kube-rs: memory, time to synced, events, relists.
+    Client(client::Options),
+    /// The store's reads under writes, and what informers cost that are idle, beside the same two.
+    Store(store::Options),
     /// How long a Lease takes to change hands, beside client-go's election.
     Election(election::Options),
     /// What it costs to collect garbage, beside the Go controller manager.
@@ -60,6 +68,8 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
             embedded_only,
         } => spine(&workspace, *rounds, *embedded_only),
         What::Queue { rounds, ours, only } => queue::run(&workspace, *rounds, *ours, only),
+        What::Client(options) => client::run(&workspace, options),
+        What::Store(options) => store::run(&workspace, options),
         What::Election(options) => election::run(&workspace, options),
         What::Gc(options) => gc::run(&workspace, options),
     }

@@ -19,6 +19,7 @@ use http::{HeaderValue, Method};
 
 use crate::client::{Client, Outgoing, Subject};
 use crate::error::RequestError;
+use crate::managed_fields::ManagedFields;
 use crate::query::{Query, escape_into};
 use crate::transport::Lane;
 
@@ -35,6 +36,7 @@ pub struct Api<K> {
     view: View,
     /// Completes an object that was decoded out of a list.
     adopt: fn(&mut K, &ApiResource),
+    managed_fields: ManagedFields,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -86,6 +88,7 @@ impl<K> Api<K> {
             namespace: namespace.filter(|_| namespaced).map(Arc::from),
             view,
             adopt,
+            managed_fields: ManagedFields::Kept,
             kind: PhantomData,
         }
     }
@@ -120,6 +123,18 @@ impl<K> Api<K> {
         api
     }
 
+    /// The same, but what is listed page by page and watched comes without
+    /// `metadata.managedFields`: they are cut out of the text before it is decoded.
+    ///
+    /// For caches, whose readers seldom ask who set a field. A PUT of such an object leaves the
+    /// server's `managedFields` as they are.
+    #[must_use]
+    pub fn without_managed_fields(&self) -> Self {
+        let mut api = self.clone();
+        api.managed_fields = ManagedFields::Cut;
+        api
+    }
+
     /// The resource.
     #[must_use]
     pub fn resource(&self) -> &ApiResource {
@@ -151,6 +166,7 @@ impl<K> Api<K> {
             namespace: self.namespace.clone(),
             view: View::Whole,
             adopt: |_, _| {},
+            managed_fields: self.managed_fields,
             kind: PhantomData,
         }
     }
@@ -221,6 +237,7 @@ impl<K> Clone for Api<K> {
             namespace: self.namespace.clone(),
             view: self.view,
             adopt: self.adopt,
+            managed_fields: self.managed_fields,
             kind: PhantomData,
         }
     }

@@ -75,18 +75,18 @@ fn text(value: &[u8]) -> Option<&str> {
 }
 
 /// Walks over the fields of a JSON object.
-struct Fields<'a> {
-    rest: &'a [u8],
+pub(crate) struct Fields<'a> {
+    pub(crate) rest: &'a [u8],
 }
 
 impl<'a> Fields<'a> {
-    fn open(object: &'a [u8]) -> Option<Self> {
+    pub(crate) fn open(object: &'a [u8]) -> Option<Self> {
         let rest = object.trim_ascii_start().strip_prefix(b"{")?;
         Some(Self { rest })
     }
 
     /// The next field's name; the rest then begins with its value. `None` at the end.
-    fn next_name(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn next_name(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest.trim_ascii_start();
         let rest = rest.strip_prefix(b",").unwrap_or(rest);
         let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         Some(name)
     }
 
-    fn value(&mut self) -> Option<&'a [u8]> {
+    pub(crate) fn value(&mut self) -> Option<&'a [u8]> {
         let end = ValueEnd::default().find(self.rest)?;
         let (value, rest) = self.rest.split_at(end);
         self.rest = rest;

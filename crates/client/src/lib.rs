@@ -139,6 +139,7 @@ mod error;
 mod identity;
 mod json;
 mod list;
+mod managed_fields;
 mod options;
 mod patch;
 mod pod;

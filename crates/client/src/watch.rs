@@ -20,6 +20,7 @@ use self::decoder::{Decoder, Fault};
 use crate::client::IdleLimited;
 use crate::error::{DecodeError, WatchError};
 use crate::identity::Identity;
+use crate::managed_fields::ManagedFields;
 
 /// One thing that a watch reports.
 #[derive(Clone, Debug)]
@@ -89,10 +90,11 @@ impl<K: DeserializeOwned> WatchStream<K> {
         resource: Arc<ApiResource>,
         adopt: fn(&mut K, &ApiResource),
         largest_event: usize,
+        managed_fields: ManagedFields,
     ) -> Self {
         Self {
             body: Some(body),
-            decoder: Decoder::new(largest_event),
+            decoder: Decoder::new(largest_event, managed_fields),
             resource,
             adopt,
         }

@@ -13,6 +13,8 @@ use crate::{
 impl<K: kube_core::Resource> Object for K {
     type Meta = ObjectMeta;
 
+    const MANAGED_FIELDS: bool = true;
+
     fn metadata(&self) -> &ObjectMeta {
         self.meta()
     }

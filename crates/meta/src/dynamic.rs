@@ -23,6 +23,8 @@ pub struct DynamicObject {
 impl Object for DynamicObject {
     type Meta = Meta;
 
+    const MANAGED_FIELDS: bool = true;
+
     fn metadata(&self) -> &Meta {
         &self.metadata
     }

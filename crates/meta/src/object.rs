@@ -40,6 +40,10 @@ pub trait Object {
     /// How the metadata is stored.
     type Meta: MetaView;
 
+    /// Whether `metadata.managedFields` would be kept. They are a quarter of a usual object's text
+    /// and more than that of its memory, so that caches leave them out before they are decoded.
+    const MANAGED_FIELDS: bool = false;
+
     /// The metadata.
     fn metadata(&self) -> &Self::Meta;
 }

@@ -311,7 +311,10 @@ impl Informers {
             return informer.clone();
         }
         let namespace = identity.selection.namespace.as_deref();
-        let api = api(&self.inner.client, identity.resource.clone(), namespace);
+        let mut api = api(&self.inner.client, identity.resource.clone(), namespace);
+        if K::MANAGED_FIELDS && !identity.selection.managed_fields {
+            api = api.without_managed_fields();
+        }
         let informer = self.new_informer(&mut state, api, &identity, ingress);
         if self.inner.stop.is_cancelled() {
             informer.stop();

@@ -1,11 +1,12 @@
 //! `cargo xtask bench queue`: every figure of every queue, each in a process of its own, in turn.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
-use super::table::{Row, Samples, Table};
+use super::peers;
+use super::table::{Row, Samples, Table, value};
 use crate::shell;
 use crate::workspace::Workspace;
 
@@ -129,12 +130,7 @@ fn is_figure(name: &str) -> bool {
 }
 
 fn build(workspace: &Workspace, ours_alone: bool) -> anyhow::Result<Vec<Subject>> {
-    shell::run(shell::cargo(&workspace.root).args([
-        "build",
-        "--release",
-        "--package",
-        "evenkeel-bench",
-    ]))?;
+    peers::build_ours(workspace)?;
     let mut subjects = vec![Subject {
         title: "evenkeel",
         program: workspace.target.join("release/bench-queue"),
@@ -144,7 +140,7 @@ fn build(workspace: &Workspace, ours_alone: bool) -> anyhow::Result<Vec<Subject>
     if ours_alone {
         return Ok(subjects);
     }
-    let go = build_go(&workspace.root, &workspace.target)?;
+    let go = peers::build_go(workspace, "queue")?;
     for (title, arguments) in [
         ("client-go 0.37.2", &["client-go"] as &[_]),
         ("client-go 0.37.2, metrics", &["client-go-metrics"]),
@@ -159,46 +155,15 @@ fn build(workspace: &Workspace, ours_alone: bool) -> anyhow::Result<Vec<Subject>
     }
     subjects.push(Subject {
         title: "kube-rs 5.0.0",
-        program: build_kube_rs(&workspace.root, &workspace.target)?,
+        program: peers::build_kube_rs(workspace, "queue")?,
         arguments: &[],
         without: &["busy"],
     });
     Ok(subjects)
 }
 
-fn build_go(root: &Path, target: &Path) -> anyhow::Result<PathBuf> {
-    let program = target.join("bench-queue-go");
-    let mut build = Command::new("go");
-    build
-        .current_dir(root.join("xtask/bench/queue-go"))
-        .args(["build", "-buildvcs=false", "-trimpath", "-o"])
-        .arg(&program)
-        .arg(".");
-    shell::run(&mut build)?;
-    Ok(program)
-}
-
-fn build_kube_rs(root: &Path, target: &Path) -> anyhow::Result<PathBuf> {
-    let target = target.join("bench-queue-kube-rs");
-    let mut build = shell::cargo(&root.join("xtask/bench/queue-kube-rs"));
-    build
-        .args(["build", "--release", "--locked"])
-        .env("CARGO_TARGET_DIR", &target);
-    shell::run(&mut build)?;
-    Ok(target.join("release/bench-queue-kube-rs"))
-}
-
 impl Subject {
     fn measure(&self, figure: &str) -> anyhow::Result<String> {
         shell::read(Command::new(&self.program).args(self.arguments).arg(figure))
     }
-}
-
-/// The value in a line `name value`.
-fn value(output: &str, name: &str) -> anyhow::Result<f64> {
-    let mut lines = output.lines().filter_map(|line| line.split_once(' '));
-    let (_, value) = lines
-        .find(|(found, _)| *found == name)
-        .with_context(|| format!("no {name} in the answer"))?;
-    value.parse().with_context(|| format!("{name} is {value}"))
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::Context;
+
 /// Measurements of one thing, in one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples(Vec<f64>);
@@ -24,7 +26,8 @@ impl fmt::Display for Samples {
         let Some(median) = self.median() else {
             return Ok(());
         };
-        let digits = if median < 100.0 { 1 } else { 0 };
+        let usual = if median < 100.0 { 1 } else { 0 };
+        let digits = f.precision().unwrap_or(usual);
         write!(f, "{median:.digits$}")?;
         if let [first, .., last] = self.0[..] {
             write!(f, " ({first:.digits$} to {last:.digits$})")?;
@@ -75,6 +78,15 @@ impl fmt::Display for Table<'_> {
         }
         Ok(())
     }
+}
+
+/// The value in a line `name value` of what a program printed.
+pub(super) fn value(output: &str, name: &str) -> anyhow::Result<f64> {
+    let mut lines = output.lines().filter_map(|line| line.split_once(' '));
+    let (_, value) = lines
+        .find(|(found, _)| *found == name)
+        .with_context(|| format!("no {name} in the answer"))?;
+    value.parse().with_context(|| format!("{name} is {value}"))
 }
 
 #[cfg(test)]

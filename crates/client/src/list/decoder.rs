@@ -77,6 +77,10 @@ impl Decoder {
         self.buffer.extend_from_slice(chunk);
     }
 
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer
     }

@@ -12,6 +12,7 @@ use super::{Page, PageInfo, Undecodable};
 use crate::client::{IdleLimited, failure};
 use crate::error::{DecodeError, Error, Result};
 use crate::identity::Identity;
+use crate::managed_fields::ManagedFields;
 use crate::transport::{TransportError, TransportErrorKind};
 
 /// The objects of one page, each decoded when its last byte has arrived.
@@ -27,6 +28,7 @@ pub struct PageStream<K> {
     resource: Arc<ApiResource>,
     adopt: fn(&mut K, &ApiResource),
     keep: Option<Box<Keep>>,
+    managed_fields: ManagedFields,
 }
 
 type Keep = dyn FnMut(&Identity<'_>) -> bool + Send;
@@ -47,6 +49,7 @@ impl<K: DeserializeOwned> PageStream<K> {
         body: IdleLimited,
         resource: Arc<ApiResource>,
         adopt: fn(&mut K, &ApiResource),
+        managed_fields: ManagedFields,
     ) -> Self {
         Self {
             body: Some(body),
@@ -54,6 +57,7 @@ impl<K: DeserializeOwned> PageStream<K> {
             resource,
             adopt,
             keep: None,
+            managed_fields,
         }
     }
 
@@ -98,6 +102,9 @@ impl<K: DeserializeOwned> PageStream<K> {
             self.decoder.consume(end);
             return None;
         }
+        let text = &mut self.decoder.bytes_mut()[..end];
+        let start = self.managed_fields.cut(text, 0);
+        let bytes = &text[start..];
         let item = match serde_json::from_slice::<K>(bytes) {
             Ok(mut object) => {
                 (self.adopt)(&mut object, &self.resource);

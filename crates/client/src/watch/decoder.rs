@@ -12,6 +12,7 @@ use crate::error::DecodeError;
 use crate::identity::Identity;
 use crate::json::ValueEnd;
 use crate::list::Undecodable;
+use crate::managed_fields::ManagedFields;
 
 /// Cuts the bytes of a watch into events and decodes them. Knows no network.
 ///
@@ -25,6 +26,7 @@ pub(super) struct Decoder {
     seen: usize,
     largest_event: usize,
     keep: Option<Box<Keep>>,
+    managed_fields: ManagedFields,
 }
 
 pub(super) type Keep = dyn FnMut(Change, &Identity<'_>) -> bool + Send;
@@ -37,13 +39,14 @@ pub(super) enum Fault {
 }
 
 impl Decoder {
-    pub(super) fn new(largest_event: usize) -> Self {
+    pub(super) fn new(largest_event: usize, managed_fields: ManagedFields) -> Self {
         Self {
             buffer: BytesMut::new(),
             value: ValueEnd::default(),
             seen: 0,
             largest_event,
             keep: None,
+            managed_fields,
         }
     }
 
@@ -61,10 +64,17 @@ impl Decoder {
         resource: &ApiResource,
         adopt: fn(&mut K, &ApiResource),
     ) -> Result<Option<WatchEvent<K>>, Fault> {
+        // An event that was decoded the exact way leaves its line's end behind, with which the next
+        // one would not be of the usual form.
+        let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
+        let blank = self.buffer.iter().take_while(is_blank).count();
+        if blank > 0 {
+            self.consume(blank);
+        }
         while self.skip_unwanted()? {}
         // No value ends in what was seen before, so a line can only end behind it.
         if let Some(more) = memchr(b'\n', &self.buffer[self.seen..]) {
-            let end = self.seen + more;
+            let end = self.cut_managed_fields(self.seen + more);
             // Checked as a whole: the parser would check string by string.
             if let Ok(line) = std::str::from_utf8(&self.buffer[..end])
                 && let Some((kind, object)) = usual_form(line)
@@ -78,9 +88,21 @@ impl Decoder {
         let Some(end) = self.value_end()? else {
             return Ok(None);
         };
+        let end = self.cut_managed_fields(end);
         let event = exact(&self.buffer[..end], resource, adopt).map_err(Fault::Malformed)?;
         self.consume(end);
         Ok(Some(event))
+    }
+
+    /// Cuts them out of an event, or of the part of one, that ends at `end`; answers where it ends now.
+    fn cut_managed_fields(&mut self, end: usize) -> usize {
+        let event = &mut self.buffer[..end];
+        let head = event.len() - usual_head(event).map_or(0, <[u8]>::len);
+        let cut = self.managed_fields.cut(event, head);
+        if cut > 0 {
+            self.consume(cut);
+        }
+        end - cut
     }
 
     /// Drops the next event if it is there and not wanted.
@@ -156,6 +178,13 @@ fn usual_form(line: &str) -> Option<(Kind, &str)> {
     let kind = Kind::parse(kind)?;
     let object = rest.strip_prefix(",\"object\":")?.strip_suffix('}')?;
     Some((kind, object))
+}
+
+/// What follows after `{"type":"ADDED","object":`.
+fn usual_head(event: &[u8]) -> Option<&[u8]> {
+    let rest = event.strip_prefix(b"{\"type\":\"")?;
+    let end = memchr(b'"', rest)?;
+    rest[end..].strip_prefix(b"\",\"object\":")
 }
 
 fn decode<K: DeserializeOwned>(

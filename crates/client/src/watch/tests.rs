@@ -256,4 +256,53 @@ async fn what_is_not_wanted_is_not_decoded() {
     }
 }
 
+/// What cutting them costs is no excuse for another answer: in any pieces, in odd forms too.
+#[tokio::test]
+async fn managed_fields_are_cut_out_on_request() {
+    let lines = concat!(
+        r#"{"type":"ADDED","object":{"metadata":{"name":"a","managedFields":[{"manager":"m\"}"}],"uid":"u"}}}"#,
+        "\n",
+        r#"{ "object": {"metadata": {"managedFields": [{}], "name": "b"}}, "type": "MODIFIED" }"#,
+        "\n",
+        r#"{"type":"MODIFIED","object":{"metadata":{"name":"c","managedFields":[{}]},"spec":3}}"#,
+        "\n",
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","managedFields":[{}]}}}"#,
+        "\n",
+    );
+    let pods = ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced);
+    for cut in 0..=lines.len() {
+        let (head, tail) = lines.split_at(cut);
+        let server = Scripted::new(move |_, _| Answer::ok(head).chunk(tail));
+        let api = server.client().dynamic(pods.clone(), None);
+        for (api, kept) in [(api.without_managed_fields(), 1), (api, 3)] {
+            let watch = api.watch(&WatchOptions::default()).await.unwrap();
+            let events: Vec<_> = watch.map(Result::unwrap).collect().await;
+            let found = events.iter().filter_map(|event| match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => Some(object),
+                _ => None,
+            });
+            let found: Vec<_> = found.collect();
+            let names: Vec<_> = found
+                .iter()
+                .map(|object| object.metadata.name.as_str())
+                .collect();
+            assert_eq!(names, ["a", "b", "c"], "cut at {cut}");
+            assert_eq!(
+                found[0]
+                    .metadata
+                    .uid
+                    .as_ref()
+                    .map(evenkeel_meta::Uid::as_str),
+                Some("u")
+            );
+            // The one of an odd form, which decodes the exact way, keeps them.
+            let with = found
+                .iter()
+                .filter(|object| object.managed_fields.is_some());
+            assert_eq!(with.count(), kept, "cut at {cut}");
+            assert!(matches!(events.last(), Some(WatchEvent::Bookmark { .. })));
+        }
+    }
+}
+
 mod retry;

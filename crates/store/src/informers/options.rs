@@ -10,6 +10,9 @@ pub struct InformerOptions {
     pub labels: String,
     /// Only objects whose fields match.
     pub fields: String,
+    /// Whether `metadata.managedFields` are decoded and kept by types that can hold them. Default:
+    /// no.
+    pub managed_fields: bool,
 }
 
 impl InformerOptions {
@@ -24,6 +27,13 @@ impl InformerOptions {
     #[must_use]
     pub fn labels(mut self, selector: &LabelSelector) -> Self {
         self.labels = selector.to_string();
+        self
+    }
+
+    /// With `metadata.managedFields`.
+    #[must_use]
+    pub fn with_managed_fields(mut self) -> Self {
+        self.managed_fields = true;
         self
     }
 
