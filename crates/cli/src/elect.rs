@@ -54,25 +54,34 @@ async fn lead(
     stop: &CancellationToken,
 ) -> Result<(), Failure> {
     let mut child = Child::spawn(command)?;
-    tokio::select! {
+    let ended = tokio::select! {
         biased;
         cause = leadership.lost() => return lost(leadership, child, cause).await,
-        status = child.wait() => return exit(status?),
-        () = stop.cancelled() => child.terminate(),
-    }
-    // The Lease is renewed while the command ends.
+        status = child.wait() => Some(status?),
+        () = stop.cancelled() => None,
+    };
+    // Either the command itself, or what it has started and left behind.
+    child.terminate();
+    // The Lease is renewed while all of it ends.
     let deadline = Instant::now() + grace;
     let status = tokio::select! {
         biased;
         cause = leadership.lost() => return lost(leadership, child, cause).await,
-        status = child.wait() => status?,
+        status = end(&mut child) => status?,
         () = sleep_until(deadline) => {
             tracing::warn!(?grace, "The command does not end: killing it");
             child.kill();
             child.wait().await?
         }
     };
-    exit(status)
+    exit(ended.unwrap_or(status))
+}
+
+/// The end of the command and of all that it has started.
+async fn end(child: &mut Child) -> Result<ExitStatus, Failure> {
+    let status = child.wait().await?;
+    child.leaves_nobody().await;
+    Ok(status)
 }
 
 /// The command is told to end, and killed before a rival may begin; at once, if one has.
@@ -83,10 +92,9 @@ async fn lost(leadership: &Leadership, mut child: Child, cause: LossCause) -> Re
     };
     tracing::error!(%cause, ?left, "Lost the lead: the command must end");
     child.terminate();
-    if timeout(left, child.wait()).await.is_err() {
+    if timeout(left, end(&mut child)).await.is_err() {
         tracing::warn!("The command does not end: killing it");
     }
-    // And whatever it has started.
     child.kill();
     child.wait().await?;
     Err(Failure::failed(format!("lost the lead: {cause}")))

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::Lock;
@@ -43,13 +44,17 @@ impl Announcer {
             return;
         };
         for object in lock.objects() {
-            announce(Announcement {
+            let announcement = Announcement {
                 api_version: object.api_version().into_owned(),
                 kind: object.kind.into_owned(),
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
                 message: message.to_owned(),
-            });
+            };
+            // A term begins and ends as a whole, whatever those say who are told of it.
+            if catch_unwind(AssertUnwindSafe(|| announce(announcement))).is_err() {
+                tracing::error!(namespace, name, message, "an announcement panicked");
+            }
         }
     }
 }

@@ -169,7 +169,7 @@ impl Elector {
             status,
             ..
         } = &*self.settings;
-        let limit = candidate.timing.lease + tolerance;
+        let limit = candidate.timing.lease.saturating_add(tolerance);
         status.check(&candidate.name, limit, clock.now())
     }
 }

@@ -204,6 +204,13 @@ impl Machine {
     }
 
     fn answered(&mut self, now: Now, pending: &Pending, result: Result<Lease, Failure>) {
+        // Whoever answered, a write that made me the holder is answered with a Lease that says so: a proxy's
+        // `200 {}` reads as one that nobody holds.
+        let is_claim = matches!(pending.step, Step::Write | Step::FastWrite);
+        let result = match result {
+            Ok(lease) if is_claim && !self.is_me(&lease.record) => Err(Failure::Unanswered),
+            result => result,
+        };
         match self.role {
             Role::Campaigning(_) => self.campaign_answered(now, pending, result),
             Role::Leading(_) => self.term_answered(now, pending, result),

@@ -48,16 +48,19 @@ impl Timing {
         {
             return Err(InvalidTiming::LeaseNotWholeSeconds { lease: self.lease });
         }
-        if self.renew_deadline <= self.retry_period.mul_f64(JITTER_FACTOR) {
+        let wait = self.retry_period.as_secs_f64() * JITTER_FACTOR;
+        let wait = Duration::try_from_secs_f64(wait).unwrap_or(Duration::MAX);
+        if self.renew_deadline <= wait {
             return Err(InvalidTiming::RenewDeadlineTooShort {
                 renew_deadline: self.renew_deadline,
                 retry_period: self.retry_period,
             });
         }
-        if self.lease <= self.renew_deadline + self.retry_period {
+        let step_down = self.renew_deadline.saturating_add(self.retry_period);
+        if self.lease <= step_down {
             return Err(InvalidTiming::LeaseTooShort {
                 lease: self.lease,
-                step_down: self.renew_deadline + self.retry_period,
+                step_down,
             });
         }
         Ok(())
@@ -181,6 +184,32 @@ mod tests {
             Err(InvalidTiming::NoRetryPeriod)
         );
         assert_eq!(timing(1_000, 500, 200).validate(), Ok(()));
+    }
+
+    #[test]
+    fn l2_no_duration_is_too_long_to_be_refused() {
+        let sound = Timing::default();
+        for endless in [
+            Timing {
+                lease: Duration::MAX,
+                ..sound
+            },
+            Timing {
+                renew_deadline: Duration::MAX,
+                ..sound
+            },
+            Timing {
+                retry_period: Duration::MAX,
+                ..sound
+            },
+            Timing {
+                lease: Duration::MAX,
+                renew_deadline: Duration::MAX,
+                retry_period: Duration::MAX,
+            },
+        ] {
+            assert!(endless.validate().is_err(), "{endless:?}");
+        }
     }
 
     #[test]

@@ -121,6 +121,19 @@ impl Event {
     }
 }
 
+/// At most this many bytes, without half a character.
+pub(crate) fn cut(mut text: String, longest: usize) -> String {
+    if text.len() > longest {
+        let mut end = longest;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.shrink_to_fit();
+    }
+    text
+}
+
 impl Object for Event {
     type Meta = Meta;
 
@@ -157,6 +170,17 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+
+    #[test]
+    fn e6_a_text_is_cut_between_characters() {
+        let cut = |text: &str| cut(text.to_owned(), 1024);
+        assert_eq!(cut("short"), "short");
+        let long = "\u{e9}".repeat(600);
+        assert_eq!(cut(&long).len(), 1024);
+        let odd = format!("x{long}");
+        assert_eq!(cut(&odd).len(), 1023);
+        assert_eq!(cut(&"\u{1f6a2}".repeat(256)).len(), 1024, "exactly");
+    }
 
     #[test]
     fn kcm_c5_the_wire_form_is_that_of_the_controller_manager() {

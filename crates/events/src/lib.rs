@@ -44,7 +44,7 @@
 //! - [`Recorder::event`] returns at once, whatever the server does. Reports that find no room
 //!   are dropped and counted.
 //! - Memory is bounded: a queue of 1,000 reports, 1,000 events to write, and a memory of 4,096
-//!   objects and events for the correlation.
+//!   objects and events for the correlation; messages are cut at 16 KiB.
 //! - The same thing happening again raises a count; ten different messages of one reason about
 //!   one object become one combined event; an object that says too much is not written (client-go
 //!   E2-E4).

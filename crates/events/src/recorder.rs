@@ -8,10 +8,13 @@ use evenkeel_pace::Rng;
 
 use crate::ObjectReference;
 use crate::correlator::{Correlator, SpamFilter};
-use crate::event::{EventType, Occurrence, Source};
+use crate::event::{EventType, Occurrence, Source, cut};
 use crate::intake::Intake;
 use crate::metrics::{Stats, Tally};
 use crate::writer::Writer;
+
+/// The longest message, in bytes. A server sets no limit but that of a request, and refuses the whole event then.
+const LONGEST_MESSAGE: usize = 16 * 1024;
 
 /// Reports what happens to objects, as events that `kubectl describe` shows.
 ///
@@ -106,8 +109,9 @@ impl Recorder {
 
     /// Reports that something happened to an object.
     ///
-    /// `reason` is one word in camel case, for programs; `message` is for people. Returns at
-    /// once. If the queue is full, or the recorder is shut down, the report is dropped and
+    /// The object need not exist, but its namespace must; one without a namespace is reported in
+    /// `default`. `reason` is one word in camel case, for programs; `message` is for people, and
+    /// cut at 16 KiB. Returns at once. If the queue is full, or the recorder is shut down, the report is dropped and
     /// counted in [`stats`](Self::stats).
     pub fn event(
         &self,
@@ -120,7 +124,7 @@ impl Recorder {
             regarding: regarding.clone(),
             event_type,
             reason: reason.into(),
-            message: message.into(),
+            message: cut(message.into(), LONGEST_MESSAGE),
             source: Arc::clone(&self.source),
         });
     }
@@ -132,7 +136,8 @@ impl Recorder {
     }
 
     /// Takes no more reports, and writes those that were taken, trying each once (client-go
-    /// E5). May be called by several at once, and again.
+    /// E5). May be called by several at once, and again. What the server refused is no error here:
+    /// [`stats`](Self::stats) counts it, and the log says why.
     ///
     /// # Errors
     /// If that takes longer than `limit`; the task is ended then.

@@ -87,15 +87,16 @@ impl<K: Key, O: Order<K>> Core<K, O> {
             }
             return Added::Merged;
         }
+        if state.is(PROCESSING) {
+            self.reruns += 1;
+        } else {
+            self.enter_line(id, priority);
+        }
+        let state = self.keys.state_mut(id);
         state.flags |= DIRTY;
         state.priority = priority;
         self.dirty += 1;
         self.adds += 1;
-        if state.is(PROCESSING) {
-            self.reruns += 1;
-        } else {
-            self.enter_line(id);
-        }
         Added::Marked(id)
     }
 
@@ -127,9 +128,10 @@ impl<K: Key, O: Order<K>> Core<K, O> {
         }
         state.flags &= !PROCESSING;
         self.processing -= 1;
+        let state = *state;
         if state.is(DIRTY) {
             self.reruns -= 1;
-            self.enter_line(id);
+            self.enter_line(id, state.priority);
         } else {
             self.free_if_idle(id);
         }
@@ -254,13 +256,14 @@ impl<K: Key, O: Order<K>> Core<K, O> {
         self.adds
     }
 
-    fn enter_line(&mut self, id: Id) {
+    fn enter_line(&mut self, id: Id, priority: i32) {
+        // An order is foreign code: if it panics, the key is not in line, and nothing here says that it is.
+        self.order.push(id, self.keys.key(id), priority);
         let state = self.keys.state_mut(id);
         state.flags |= IN_LINE;
-        let state = *state;
+        let is_parked = state.is(PARKED);
         self.in_line += 1;
-        self.parked_in_line += usize::from(state.is(PARKED));
-        self.order.push(id, self.keys.key(id), state.priority);
+        self.parked_in_line += usize::from(is_parked);
     }
 
     fn free_if_idle(&mut self, id: Id) {

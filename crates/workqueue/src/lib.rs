@@ -15,6 +15,8 @@
 //!
 //! # Example
 //!
+//! It needs tokio with the features `macros` and `rt`.
+//!
 //! ```
 //! use std::time::Duration;
 //! use evenkeel_workqueue::Queue;
@@ -89,15 +91,26 @@
 //!
 //! # Features
 //!
-//! - `tokio` (default): the async [`Queue`]. Without it there is the state machine alone, [`Machine`], for other
-//!   runtimes and for simulations.
+//! - `tokio` (default): the async [`Queue`], which needs a runtime of tokio with time. Without it there is the state machine
+//!   alone, [`Machine`], for other runtimes and for simulations: you give it the time, and ask it when to wake up.
+//!
+//! The types of limiters and of moments are those of `evenkeel-pace`, and metrics go to a sink of `evenkeel-observe`: depend on
+//! those too if you choose a limiter, report metrics or drive a [`Machine`].
 //!
 //! # Coming from client-go
 //!
 //! `Get` and `Done` are [`get`](Queue::get) and the drop of the [`Item`]; `AddRateLimited` is
 //! [`add_rate_limited`](Queue::add_rate_limited), or [`retry`](Item::retry) from the worker; `NumRequeues` is
 //! [`failures`](Queue::failures); `ShutDownWithDrain` is [`drain`](Queue::drain), which also waits for keys that no
-//! worker has taken yet and takes a deadline. Every delay has a bound.
+//! worker has taken yet and takes a deadline. There is no number of workers: spawn as many tasks
+//! that call [`get`](Queue::get) as you want.
+//!
+//! The default limiter has no bucket over all keys, unlike client-go's: [`Builder::limiter`] shows how to add
+//! one. The delays of all limiters of `evenkeel-pace` have bounds; a delay of your own is as long as you say.
+//!
+//! controller-runtime's priority queue is the default order: `AddWithOpts` is [`add_with`](Queue::add_with) with an [`Add`]. kube-rs has
+//! no queue to compare: its `Controller` schedules by itself, and a [`Queue`] between a watcher and your tasks gives
+//! you retries and priorities without it.
 
 mod add;
 mod core;

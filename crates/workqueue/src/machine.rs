@@ -262,9 +262,20 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
     fn give_back(&mut self, taken: Taken<K>, how: Add, now: Moment) -> Added {
         let Taken { id, key, priority } = taken;
         // Added first: the key must not be forgotten in between.
-        let added = self.add_with(key, how.with_priority(priority), now);
-        self.stack.core.done(id);
-        added
+        let back = GivenBack { machine: self, id };
+        back.machine.add_with(key, how.with_priority(priority), now)
+    }
+}
+
+/// A limiter is foreign code: even if it panics, the key is given back, and may be added again.
+struct GivenBack<'a, K: Key, O: Order<K>, L> {
+    machine: &'a mut Machine<K, O, L>,
+    id: Id,
+}
+
+impl<K: Key, O: Order<K>, L> Drop for GivenBack<'_, K, O, L> {
+    fn drop(&mut self) {
+        self.machine.stack.core.done(self.id);
     }
 }
 

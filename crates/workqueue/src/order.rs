@@ -19,7 +19,8 @@ const KEPT: usize = 1024;
 ///
 /// An order is a container of [`Id`]s. The queue pushes an id at most once until it comes out again, so an order
 /// need not look for duplicates. It is called with the queue's lock held: it must be quick and must not call
-/// the queue.
+/// the queue. Nor should it panic: the add that it panics at is lost, and the panic comes out of whichever call comes to
+/// work on it, which may be that of a worker. Other keys are not concerned.
 pub trait Order<K> {
     /// A key became ready. Higher priorities are more urgent.
     fn push(&mut self, id: Id, key: &K, priority: i32);

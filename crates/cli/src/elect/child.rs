@@ -3,17 +3,22 @@ use std::io::IsTerminal;
 use std::os::unix::process::CommandExt;
 use std::process::{ExitStatus, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::Command;
+use tokio::time::{Duration, sleep};
 
 use crate::args::TiedArgs;
 use crate::error::Failure;
 
+/// How often to look whether the group is empty. Nobody is told when the last of it ends: the
+/// system tells parents only, and those whom the command has left behind are nobody's children.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The command, in a process group of its own. Dropping it kills the group.
 pub(super) struct Child {
     child: tokio::process::Child,
+    /// `None` when nobody of it is left: the number may be somebody else's by then.
     group: Option<Pid>,
-    status: Option<ExitStatus>,
 }
 
 impl Child {
@@ -36,15 +41,25 @@ impl Child {
         Ok(Self {
             child,
             group: id.and_then(Pid::from_raw),
-            status: None,
         })
     }
 
     /// Waits for its end. Cancel safe, and may be called again.
     pub(super) async fn wait(&mut self) -> Result<ExitStatus, Failure> {
-        let status = self.child.wait().await.map_err(Failure::failed)?;
-        self.status = Some(status);
-        Ok(status)
+        self.child.wait().await.map_err(Failure::failed)
+    }
+
+    /// Waits, after the command's own end, for the end of what it has started. Cancel safe.
+    pub(super) async fn leaves_nobody(&mut self) {
+        while let Some(group) = self.group {
+            if is_alive(group) {
+                sleep(LOOK).await;
+            } else {
+                // One that was just being started may have been overlooked.
+                self.kill();
+                self.group = None;
+            }
+        }
     }
 
     pub(super) fn terminate(&self) {
@@ -63,11 +78,37 @@ impl Child {
     }
 }
 
+/// Whether somebody of the group runs still.
+fn is_alive(group: Pid) -> bool {
+    test_kill_process_group(group).is_ok() && !has_only_zombies(group)
+}
+
+/// A container's process 1 may never ask how the orphans that it was given have ended: then they stay in the group.
+#[cfg(target_os = "linux")]
+fn has_only_zombies(group: Pid) -> bool {
+    let Ok(processes) = std::fs::read_dir("/proc") else {
+        return false;
+    };
+    let group = group.as_raw_nonzero().to_string();
+    let mut states = processes.flatten().filter_map(|process| {
+        let stat = std::fs::read_to_string(process.path().join("stat")).ok()?;
+        // The name before the state is in parentheses, and may be anything.
+        let (_, rest) = stat.rsplit_once(") ")?;
+        let mut fields = rest.split(' ');
+        let (state, _parent, of) = (fields.next()?, fields.next()?, fields.next()?);
+        (of == group).then(|| matches!(state, "Z" | "X"))
+    });
+    states.all(|is_over| is_over)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_only_zombies(_: Pid) -> bool {
+    false
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
-        if self.status.is_none() {
-            self.kill();
-        }
+        self.kill();
     }
 }
 

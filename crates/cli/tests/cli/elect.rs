@@ -138,6 +138,46 @@ async fn a_command_that_does_not_end_is_killed_after_its_grace() {
     assert_eq!(stage.holder().await, "", "and the lease is given back");
 }
 
+/// What a shell has put into the background is part of the command: the next leader begins when it has
+/// ended too, whether the shell ends by itself or is told to.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_leaves_behind_ends_before_the_lease_is_given_back() {
+    let stage = Stage::new().await;
+    for (rest, code) in [("exit 3", 3), ("read never < fifo", 143)] {
+        // Told to end, it goes on for a second; and one does not end at all.
+        let left = "(trap 'sleep 1; echo cleaned; exit' TERM; while :; do sleep 0.05; done) &\n";
+        let deaf = "(trap '' TERM; while :; do date >> alive; sleep 0.05; done) >&- 2>&- &\n";
+        let make = "rm -f fifo; mkfifo fifo; ";
+        for (script, killed) in [
+            (format!("{make}{left}sleep 0.3; echo begun; {rest}"), false),
+            (
+                format!("{make}{left}{deaf}sleep 0.3; echo begun; {rest}"),
+                true,
+            ),
+        ] {
+            let elect = stage.elect(&script);
+            elect.says("begun");
+            let holder = stage.holder().await;
+            if code == 143 {
+                elect.signal("TERM");
+            }
+            sleep(Duration::from_millis(500)).await;
+            assert_eq!(stage.holder().await, holder, "kept while something ends");
+            elect.says("cleaned");
+            let ended = elect.end();
+            assert_eq!(ended.code, Some(code), "{ended:#?}");
+            let was_killed = ended
+                .stderr
+                .contains("The command does not end: killing it");
+            assert_eq!(was_killed, killed, "{ended:#?}");
+            assert_eq!(stage.holder().await, "");
+            if killed {
+                stage.falls_silent("alive").await;
+            }
+        }
+    }
+}
+
 /// The server hangs: SIGTERM at the renew deadline, SIGKILL before the lease is over.
 #[tokio::test(flavor = "multi_thread")]
 async fn incident_3_losing_the_lead_ends_the_command_before_the_lease_is_over() {

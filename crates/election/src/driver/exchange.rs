@@ -53,11 +53,12 @@ impl Leases {
         operation: Operation,
     ) -> BoxFuture<'static, Result<Lease, Failure>> {
         let leases = self.clone();
+        let is_read = operation == Operation::Get;
         Box::pin(async move {
             let result = leases.request(operation).await;
             result.map_err(|error| {
                 let failure = classify(&error);
-                report(&leases, failure, &error);
+                report(&leases, is_read, failure, &error);
                 failure
             })
         })
@@ -127,13 +128,16 @@ fn classify(error: &LeaseError) -> Failure {
     }
 }
 
-fn report(leases: &Leases, failure: Failure, error: &LeaseError) {
+fn report(leases: &Leases, is_read: bool, failure: Failure, error: &LeaseError) {
     let namespace = leases.api.namespace().unwrap_or_default();
     let name = &leases.name;
     if FenceExpired::find(error).is_some() {
         // The election's own writes must not wait for the election.
         tracing::error!(namespace, name, %error, "the election was given a fenced client");
-    } else if matches!(failure, Failure::Rejected | Failure::Unanswered) {
+    } else if matches!(failure, Failure::Rejected | Failure::Unanswered)
+        // There may be no Lease yet; but if one cannot be created, there is no namespace.
+        || failure == Failure::NotFound && !is_read
+    {
         tracing::warn!(namespace, name, %error, "request for the lease failed");
     } else {
         tracing::debug!(namespace, name, %error, "request for the lease failed");

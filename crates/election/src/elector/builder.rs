@@ -79,7 +79,9 @@ impl ElectorBuilder {
         }
     }
 
-    /// The Lease to lead by. It is created when it is not there; its namespace must exist.
+    /// The Lease to lead by. It is created when it is not there; its namespace must exist. Until it
+    /// does, or if either name is none that a server takes, the campaign goes on without success,
+    /// and logs a warning at each attempt.
     pub fn lease(mut self, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         self.namespace = namespace.into();
         self.name = name.into();
@@ -151,7 +153,8 @@ impl ElectorBuilder {
         self
     }
 
-    /// Called when this candidate becomes leader, and when it stops. It must not block.
+    /// Called when this candidate becomes leader, and when it stops. It must not block; if it
+    /// panics, that is logged and the term goes on.
     pub fn announce(mut self, announce: impl Fn(Announcement) + Send + Sync + 'static) -> Self {
         self.announcer = Announcer::new(announce);
         self

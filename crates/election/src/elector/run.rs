@@ -47,7 +47,8 @@ impl Elector {
     /// Dropping the future drops the work, seals the fence and leaves the Lease to run out.
     ///
     /// # Panics
-    /// Outside a tokio runtime with time enabled.
+    /// Outside a tokio runtime with time enabled; and when the work does, with the same end as
+    /// dropping the future.
     pub async fn run<F, W>(&self, cancel: &CancellationToken, work: W) -> Ended
     where
         W: FnOnce(Term) -> F,

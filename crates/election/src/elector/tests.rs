@@ -2,6 +2,7 @@
 
 mod ending;
 mod fencing;
+mod hostile;
 mod migrating;
 mod network;
 mod reporting;

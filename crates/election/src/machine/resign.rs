@@ -69,7 +69,7 @@ impl Machine {
             }
             // The last write of the campaign: whatever came of it, the Lease tells.
             (Step::Write | Step::FastWrite, _) => self.read(now, now.moment),
-            (Step::Read | Step::Release, Err(Failure::Conflict)) => self.read(now, now.moment),
+            (Step::Release, Err(Failure::Conflict)) => self.read(now, now.moment),
             (Step::Read | Step::Release, Err(Failure::NotFound)) => {
                 self.finish(Resignation::NotHeld);
             }

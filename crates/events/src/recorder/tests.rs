@@ -213,3 +213,47 @@ async fn the_last_handle_ends_the_task() {
     settle().await;
     assert!(task.is_finished());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_too_long_for_a_request_is_cut_and_not_refused() {
+    let server = Server::new();
+    let (client, recorder) = recorder(&server);
+    report(&recorder, "web", &"\u{1f6a2}".repeat(2_000_000));
+    report(
+        &recorder,
+        "web",
+        &format!("x{}", "\u{1f6a2}".repeat(2_000_000)),
+    );
+    recorder.shutdown(LONG).await.unwrap();
+    let lengths = events(&client)
+        .await
+        .into_iter()
+        .map(|event| event.message.len());
+    let mut lengths: Vec<_> = lengths.collect();
+    lengths.sort_unstable();
+    assert_eq!(lengths, [LONGEST_MESSAGE - 3, LONGEST_MESSAGE]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_while_the_server_hangs_is_dropped_and_the_end_is_in_time() {
+    let server = Server::new();
+    let (_, recorder) = recorder(&server);
+    server
+        .faults()
+        .inject(When::any().on("events"), Fault::Hang);
+    for number in 0..200_000 {
+        report(
+            &recorder,
+            &format!("pod-{}", number % 50_000),
+            &number.to_string(),
+        );
+        if number % 5_000 == 0 {
+            settle().await;
+        }
+    }
+    assert!(recorder.stats().dropped > 190_000, "{:?}", recorder.stats());
+    let start = tokio::time::Instant::now();
+    assert_eq!(recorder.shutdown(5 * SECOND).await, Err(Unwritten));
+    assert_eq!(start.elapsed(), 5 * SECOND);
+    report(&recorder, "late", "late");
+}

@@ -3,10 +3,11 @@ use std::sync::Arc;
 use evenkeel_meta::{ApiResource, Complete, Meta, MicroTime, Object, Resource, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::event::cut;
 use crate::{EventType, ObjectReference};
 
 /// The longest note that a server takes, in bytes.
-const LONGEST_NOTE: usize = 1024;
+pub(super) const LONGEST_NOTE: usize = 1024;
 
 /// An `events.k8s.io/v1` `Event`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,7 +114,7 @@ impl SeriesEvent {
             reason: occurrence.reason.clone(),
             regarding: occurrence.regarding.clone(),
             related: occurrence.related.clone(),
-            note: cut(&occurrence.note).to_owned(),
+            note: cut(occurrence.note.clone(), LONGEST_NOTE),
             event_type: occurrence.event_type,
         }
     }
@@ -123,15 +124,6 @@ impl SeriesEvent {
     pub fn namespace(&self) -> &str {
         self.metadata.namespace.as_deref().unwrap_or_default()
     }
-}
-
-/// As much as a server takes, without half a character.
-fn cut(note: &str) -> &str {
-    let mut end = note.len().min(LONGEST_NOTE);
-    while !note.is_char_boundary(end) {
-        end -= 1;
-    }
-    &note[..end]
 }
 
 impl Object for SeriesEvent {
@@ -149,17 +141,3 @@ impl Resource for SeriesEvent {
 }
 
 impl Complete for SeriesEvent {}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn e6_a_note_is_cut_between_characters() {
-        assert_eq!(cut("short"), "short");
-        let long = "\u{e9}".repeat(600);
-        assert_eq!(cut(&long).len(), LONGEST_NOTE);
-        let odd = format!("x{long}");
-        assert_eq!(cut(&odd).len(), LONGEST_NOTE - 1);
-    }
-}

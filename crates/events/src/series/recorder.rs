@@ -5,7 +5,9 @@ use std::time::Duration;
 use evenkeel_client::Client;
 
 use super::SeriesOccurrence;
+use super::event::LONGEST_NOTE;
 use super::writer::Writer;
+use crate::event::cut;
 use crate::intake::Intake;
 use crate::metrics::{Stats, Tally};
 use crate::{EventType, ObjectReference, RecorderOptions, Unwritten};
@@ -103,7 +105,7 @@ impl SeriesRecorder {
             event_type,
             reason: reason.into(),
             action: action.into(),
-            note: note.into(),
+            note: cut(note.into(), LONGEST_NOTE),
             controller: Arc::clone(&self.controller),
             instance: Arc::clone(&self.instance),
         });

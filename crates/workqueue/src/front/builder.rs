@@ -45,7 +45,8 @@ impl<K: Key + Send + 'static> Builder<K> {
 
     /// How long failed keys wait. Default: [`ItemBackoff`], 5 ms doubling to 1000 s.
     ///
-    /// client-go adds a bucket over all keys; if you do too, give it a longest wait:
+    /// client-go adds a bucket over all keys. If you do too, a burst of failures of some keys delays the first failure of
+    /// another, by the bucket's longest wait at most: a minute unless you say otherwise.
     ///
     /// ```
     /// use evenkeel_pace::{ItemBackoff, Limiter, TokenBucket};

@@ -1,6 +1,7 @@
 //! Adds that do not wait for a worker.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use evenkeel_pace::Moment;
 
@@ -22,7 +23,7 @@ pub(super) struct Intake<K> {
 }
 
 struct Line<K> {
-    adds: Vec<Pending<K>>,
+    adds: VecDeque<Pending<K>>,
     accepts: bool,
 }
 
@@ -38,7 +39,7 @@ impl<K: Clone + Eq> Intake<K> {
     pub(super) fn new() -> Self {
         Self {
             line: Mutex::new(Line {
-                adds: Vec::new(),
+                adds: VecDeque::new(),
                 accepts: true,
             }),
             is_pending: AtomicBool::new(false),
@@ -56,11 +57,11 @@ impl<K: Clone + Eq> Intake<K> {
         if !line.accepts || line.adds.len() >= MOST {
             return Err(key);
         }
-        match line.adds.last_mut() {
+        match line.adds.back_mut() {
             // Events for one object come in bursts.
             Some(last) if last.key == *key => last.priority = last.priority.max(priority),
             _ => {
-                line.adds.push(Pending {
+                line.adds.push_back(Pending {
                     key: key.into_owned(),
                     priority,
                     at: at(),
@@ -72,7 +73,7 @@ impl<K: Clone + Eq> Intake<K> {
     }
 
     /// Swaps what has come into `adds`, which is empty. For those who have the queue's lock.
-    pub(super) fn fetch(&self, adds: &mut Vec<Pending<K>>) {
+    pub(super) fn fetch(&self, adds: &mut VecDeque<Pending<K>>) {
         if self.is_pending.load(Ordering::Acquire) {
             let mut line = self.line.lock();
             std::mem::swap(&mut line.adds, adds);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     fn fetched(intake: &Intake<u32>) -> Vec<(u32, i32, Option<u64>)> {
-        let mut adds = Vec::new();
+        let mut adds = VecDeque::new();
         intake.fetch(&mut adds);
         let seconds = |moment: Moment| moment.since_origin().as_secs();
         adds.into_iter()

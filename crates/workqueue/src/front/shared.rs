@@ -9,7 +9,7 @@ use evenkeel_pace::Moment;
 use super::clock::Clock;
 use super::intake::Intake;
 use super::metering::{self, Durations, Meter};
-use super::state::{AnyLimiter, AnyOrder, Found, GiveBack, Hand, State};
+use super::state::{AnyLimiter, AnyOrder, Found, GiveBack, Hand, State, Wakes};
 use super::sync::{Arc, Mutex, MutexGuard};
 use crate::{Added, Key};
 
@@ -82,27 +82,26 @@ impl<K: Key> Shared<K> {
         let Err(key) = self.intake.push(key, priority, now) else {
             return;
         };
-        let mut state = self.state.lock();
-        state.receive(&self.intake);
+        let mut held = self.hold();
+        held.receive();
         let added = match key {
-            Cow::Owned(key) => state.machine.add(key, priority),
-            Cow::Borrowed(key) => state.machine.add_ref(key, priority),
+            Cow::Owned(key) => held.state.machine.add(key, priority),
+            Cow::Borrowed(key) => held.state.machine.add_ref(key, priority),
         };
         // Many adds change nothing, and those end here. What the intake had woke nobody: it had something only if
         // nobody waits.
         if matches!(added, Added::Marked(_)) {
-            state.note(added);
-            self.release(state);
+            held.state.note(added);
+        } else {
+            held.is_changed = false;
         }
     }
 
     /// Changes the state, and wakes whom that concerns.
     pub(super) fn change<R>(&self, change: impl FnOnce(&mut State<K>) -> R) -> R {
-        let mut state = self.state.lock();
-        state.receive(&self.intake);
-        let result = change(&mut state);
-        self.release(state);
-        result
+        let mut held = self.hold();
+        held.receive();
+        change(&mut held.state)
     }
 
     /// A getter looks for a key. It keeps its `place` among those who wait as long as it finds none.
@@ -112,22 +111,14 @@ impl<K: Key> Shared<K> {
         sleeping: Option<Moment>,
         cx: &Context<'_>,
     ) -> Found<K> {
-        let mut state = self.state.lock();
-        state.receive(&self.intake);
-        let mut found = state.look(place, sleeping, cx);
-        while matches!(found, Found::Nothing(_)) && !state.close(&self.intake) {
-            state.receive(&self.intake);
-            found = state.look(place, sleeping, cx);
+        let mut held = self.hold();
+        held.receive();
+        let mut found = held.state.look(place, sleeping, cx);
+        while matches!(found, Found::Nothing(_)) && !held.state.close(&self.intake) {
+            held.receive();
+            found = held.state.look(place, sleeping, cx);
         }
-        self.release(state);
         found
-    }
-
-    fn release(&self, mut state: MutexGuard<'_, State<K>>) {
-        let wakes = state.rouse();
-        state.reopen(&self.intake);
-        drop(state);
-        wakes.wake();
     }
 
     /// Reads the state as it is now: what is due counts as ready.
@@ -150,7 +141,41 @@ impl<K: Key> Shared<K> {
         }
     }
 
+    fn hold(&self) -> Held<'_, K> {
+        Held {
+            state: self.state.lock(),
+            wakes: Wakes::default(),
+            intake: &self.intake,
+            is_changed: true,
+        }
+    }
+
     fn measure(&self, read: fn(&State<K>, &Meter, Moment) -> f64) -> Option<f64> {
         self.read(|state| Some(read(state, state.meter.as_ref()?, state.clock.now())))
+    }
+}
+
+/// The state, locked. Whom a change concerns is woken when this is dropped, in a panic too: keys, orders and limiters
+/// are foreign code, and what was done before one of them panicked must not wait for the next call.
+struct Held<'a, K: Key> {
+    /// Dropped first, so that the lock is free when somebody is woken.
+    state: MutexGuard<'a, State<K>>,
+    wakes: Wakes,
+    intake: &'a Intake<K>,
+    is_changed: bool,
+}
+
+impl<K: Key> Held<'_, K> {
+    fn receive(&mut self) {
+        self.state.receive(self.intake);
+    }
+}
+
+impl<K: Key> Drop for Held<'_, K> {
+    fn drop(&mut self) {
+        if self.is_changed {
+            self.wakes = self.state.rouse();
+            self.state.reopen(self.intake);
+        }
     }
 }

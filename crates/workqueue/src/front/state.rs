@@ -1,5 +1,6 @@
 //! What the lock of a queue guards.
 
+use std::collections::VecDeque;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ pub(super) struct State<K> {
     pub(super) machine: Machine<K, AnyOrder<K>, AnyLimiter<K>>,
     pub(super) meter: Option<Meter>,
     waiters: Waiters,
-    /// What the intake had, on its way to the machine; empty in between.
-    received: Vec<Pending<K>>,
+    /// What the intake had, on its way to the machine; empty in between, unless foreign code panicked on the way.
+    received: VecDeque<Pending<K>>,
     /// Whether the intake was told that getters wait.
     intake_is_closed: bool,
     pub(super) clock: Clock,
@@ -50,7 +51,7 @@ pub(super) enum Found<K> {
     Nothing(Wait),
 }
 
-/// Whom to wake once the lock is released: wakers are foreign code.
+/// Wakes when it is dropped, which is once the lock is released: wakers are foreign code.
 #[derive(Debug, Default)]
 #[must_use]
 pub(super) struct Wakes {
@@ -58,12 +59,12 @@ pub(super) struct Wakes {
     all: Vec<Waker>,
 }
 
-impl Wakes {
-    pub(super) fn wake(self) {
-        if let Some(waker) = self.one {
+impl Drop for Wakes {
+    fn drop(&mut self) {
+        if let Some(waker) = self.one.take() {
             waker.wake();
         }
-        self.all.into_iter().for_each(Waker::wake);
+        self.all.drain(..).for_each(Waker::wake);
     }
 }
 
@@ -78,7 +79,7 @@ impl<K: Key> State<K> {
             machine: Machine::new(order, limiter),
             meter,
             waiters: Waiters::default(),
-            received: Vec::new(),
+            received: VecDeque::new(),
             intake_is_closed: false,
             clock,
         }
@@ -86,8 +87,11 @@ impl<K: Key> State<K> {
 
     /// Adds what the intake has: whoever takes the lock begins with this.
     pub(super) fn receive(&mut self, intake: &Intake<K>) {
-        intake.fetch(&mut self.received);
-        for Pending { key, priority, at } in self.received.drain(..) {
+        if self.received.is_empty() {
+            intake.fetch(&mut self.received);
+        }
+        // One at a time: if a key or the order panics, the adds behind it are not lost with that one.
+        while let Some(Pending { key, priority, at }) = self.received.pop_front() {
             let added = self.machine.add(key, priority);
             if let (Added::Marked(id), Some(meter), Some(at)) = (added, &mut self.meter, at) {
                 meter.mark(id, at);

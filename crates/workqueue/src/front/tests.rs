@@ -1,3 +1,4 @@
+mod foreign;
 mod incidents;
 mod scenarios;
 mod stress;

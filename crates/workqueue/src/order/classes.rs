@@ -4,6 +4,9 @@ use super::KEPT;
 use super::chain::{Chain, End, Links};
 use crate::Id;
 
+/// How many classes are looked at one by one before the others are halved.
+const NEAR: usize = 8;
+
 /// Who waits, in two orders: by class and then by arrival in it, and by age.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
@@ -92,8 +95,9 @@ impl Classes {
     }
 
     fn place(&self, priority: i32) -> Result<usize, usize> {
-        // Few classes, and the most urgent is the most frequent: look from the end.
-        for (at, class) in self.classes.iter().enumerate().rev() {
+        // Mostly there are few classes, and the most urgent is the most frequent: look from the end.
+        let far = self.classes.len().saturating_sub(NEAR);
+        for (at, class) in self.classes.iter().enumerate().skip(far).rev() {
             if class.priority == priority {
                 return Ok(at);
             }
@@ -101,7 +105,7 @@ impl Classes {
                 return Err(at + 1);
             }
         }
-        Err(0)
+        self.classes[..far].binary_search_by_key(&priority, |class| class.priority)
     }
 }
 
@@ -120,6 +124,26 @@ impl Default for Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn any_number_of_classes_is_kept_in_order() {
+        for count in [1, NEAR, NEAR + 1, 1_000] {
+            let mut classes = Classes::default();
+            // Each priority twice, in a scattered order.
+            for number in 0..2 * count as u32 {
+                let priority = (number as i32 * 7_919) % count as i32;
+                classes.enter(Id(number), priority, End::Last);
+            }
+            let mut left = Vec::new();
+            while let Some(id) = classes.most_urgent() {
+                left.push(classes.priorities[id.index()]);
+                classes.leave(id);
+            }
+            let expected = (0..count as i32).rev().flat_map(|priority| [priority; 2]);
+            assert!(left.into_iter().eq(expected), "{count}");
+            assert!(classes.is_empty() && classes.classes.is_empty());
+        }
+    }
 
     #[test]
     fn memory_for_many_is_given_back() {

@@ -16,6 +16,9 @@ use crate::{Id, Order};
 /// steady load of urgent keys starve the rest.) With all keys of one priority this is plain first come,
 /// first served.
 ///
+/// It is meant for a handful of different priorities; with thousands of them in line at a time, each that comes or goes
+/// moves the more urgent ones in memory.
+///
 /// A key that is added again at a higher priority while it waits moves to the end of the higher class; it
 /// is never lowered.
 #[derive(Clone, Debug)]
