@@ -401,7 +401,7 @@ async fn controller_runtime_t9_one_manager_serves_several_clusters() {
     let probes = manager.probes().clone();
     let (stop, running) = start(manager);
     tokio::time::sleep(Duration::from_secs(5)).await;
-    let ready = probes.answer("/readyz", false).unwrap();
+    let ready = probes.answer("/readyz", "").unwrap();
     assert!(
         !ready.passed && ready.body.contains("east/configmaps"),
         "{}",
@@ -414,7 +414,7 @@ async fn controller_runtime_t9_one_manager_serves_several_clusters() {
     );
     denied.iter().for_each(evenkeel_apiserver::Injected::lift);
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert!(probes.answer("/readyz", false).unwrap().passed);
+    assert!(probes.answer("/readyz", "").unwrap().passed);
     let copies = || async {
         east_client
             .namespaced::<ConfigMap>("default")
