@@ -122,17 +122,17 @@ mod tests {
 
     use super::*;
 
-    fn object<T: serde::de::DeserializeOwned>(metadata: Value) -> T {
+    fn object<T: serde::de::DeserializeOwned>(metadata: &Value) -> T {
         serde_json::from_value(json!({"metadata": metadata})).unwrap()
     }
 
     fn owner() -> ConfigMap {
-        object(json!({"name": "web", "namespace": "shop", "uid": "u1"}))
+        object(&json!({"name": "web", "namespace": "shop", "uid": "u1"}))
     }
 
     #[test]
     fn a_controller_controls_and_blocks_and_an_owner_does_neither() {
-        let part: ConfigMap = object(json!({"name": "part", "namespace": "shop"}));
+        let part: ConfigMap = object(&json!({"name": "part", "namespace": "shop"}));
         let reference = controlled_by(&owner(), &part).unwrap();
         let view = reference.view();
         assert_eq!(
@@ -140,33 +140,36 @@ mod tests {
             ("v1", "ConfigMap", "web", "u1")
         );
         assert!(view.controller && view.block_owner_deletion);
-        let view = owned_by(&owner(), &part).unwrap();
-        assert_eq!((view.controller, view.block_owner_deletion), (None, None));
+        let reference = owned_by(&owner(), &part).unwrap();
+        assert_eq!(
+            (reference.controller, reference.block_owner_deletion),
+            (None, None)
+        );
     }
 
     #[test]
     fn gc_g24_ownership_across_namespaces_is_refused() {
-        let elsewhere: ConfigMap = object(json!({"name": "part", "namespace": "other"}));
+        let elsewhere: ConfigMap = object(&json!({"name": "part", "namespace": "other"}));
         let error = controlled_by(&owner(), &elsewhere).unwrap_err();
         assert_eq!(
             error.to_string(),
             "ConfigMap shop/web cannot own other/part, which is in namespace other"
         );
-        let node: Node = object(json!({"name": "n1"}));
+        let node: Node = object(&json!({"name": "n1"}));
         let error = owned_by(&owner(), &node).unwrap_err();
         assert_eq!(
             error.to_string(),
             "ConfigMap shop/web cannot own n1, which is in no namespace"
         );
         // What is in no namespace may own anything.
-        let node: Node = object(json!({"name": "n1", "uid": "u2"}));
+        let node: Node = object(&json!({"name": "n1", "uid": "u2"}));
         assert!(owned_by(&node, &elsewhere).is_ok());
         assert!(owned_by(&node, &node).is_ok());
     }
 
     #[test]
     fn an_owner_that_no_server_knows_is_refused() {
-        let draft: ConfigMap = object(json!({"name": "web", "namespace": "shop"}));
+        let draft: ConfigMap = object(&json!({"name": "web", "namespace": "shop"}));
         let error = owned_by(&draft, &owner()).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -175,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn controller_runtime_f5_another_controller_is_not_displaced_not_even_a_namesake() {
+    fn another_controller_is_not_displaced_not_even_a_namesake() {
         let part = |uid: &str| -> ConfigMap {
             object(
-                json!({"name": "part", "namespace": "shop", "ownerReferences": [
+                &json!({"name": "part", "namespace": "shop", "ownerReferences": [
                     {"apiVersion": "v1", "kind": "ConfigMap", "name": "web", "uid": uid, "controller": true},
                 ]}),
             )

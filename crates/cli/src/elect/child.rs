@@ -96,7 +96,7 @@ fn has_only_zombies(group: Pid) -> bool {
         let (_, rest) = stat.rsplit_once(") ")?;
         let mut fields = rest.split(' ');
         let (state, _parent, of) = (fields.next()?, fields.next()?, fields.next()?);
-        (of == group).then(|| matches!(state, "Z" | "X"))
+        (of == group).then_some(matches!(state, "Z" | "X"))
     });
     states.all(|is_over| is_over)
 }
