@@ -36,9 +36,7 @@ pub fn run(mode: &str, url: &str, ca: &str) {
         "typed" => follow(&runtime, reflector::store(), watch(pods, lists)),
         "typed-streaming" => follow(&runtime, reflector::store(), watch(pods, streams)),
         "metadata" => follow(&runtime, reflector::store(), watch(metadata, lists)),
-        "metadata-streaming" => {
-            follow(&runtime, reflector::store(), watch(metadata, streams))
-        }
+        "metadata-streaming" => follow(&runtime, reflector::store(), watch(metadata, streams)),
         "idle" => idle(&runtime, &client),
         _ => panic!("no mode {mode}"),
     }

@@ -62,7 +62,10 @@ pub fn run() {
         }
         let took = start.elapsed().as_secs_f64();
         stop.store(true, Ordering::Relaxed);
-        let reads: u64 = readers.into_iter().map(|reader| reader.join().unwrap()).sum();
+        let reads: u64 = readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap())
+            .sum();
         println!("reads {:.3}", reads as f64 / took / 1e6);
         println!("writes {:.3}", written as f64 / took / 1e3);
     });
