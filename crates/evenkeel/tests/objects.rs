@@ -1,4 +1,5 @@
 //! What a reconciler makes of its object: parts that it owns, and a finalizer until they are gone.
+#![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
 
 mod plane;
 
