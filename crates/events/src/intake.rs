@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -32,7 +32,7 @@ impl<T> Intake<T> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let (reports, receiver) = mpsc::channel(queue.max(1));
+        let (reports, receiver) = mpsc::channel(queue.clamp(1, Semaphore::MAX_PERMITS));
         let stop = CancellationToken::new();
         let (ending, ended) = watch::channel(());
         let running = run(receiver, stop.clone());

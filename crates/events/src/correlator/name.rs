@@ -12,7 +12,9 @@ pub(crate) struct Names {
 impl Names {
     /// No two names of one correlator are alike, even if the clock stands still.
     pub(crate) fn next(&mut self, object: &str, now: Timestamp) -> String {
-        let nanos = u64::try_from(now.as_microsecond()).unwrap_or_default() * 1_000;
+        // A clock that is centuries off must not end the program.
+        let nanos = u64::try_from(now.as_microsecond()).unwrap_or_default();
+        let nanos = nanos.checked_mul(1_000).unwrap_or_default();
         self.last = nanos.max(self.last + 1);
         let digits = format!("{:016x}", self.last);
         format!("{}.{digits}", label(object, LONGEST - digits.len() - 1))
@@ -54,6 +56,15 @@ mod tests {
         let name = names.next("web-7b4696b95", now);
         assert_eq!(name, "web-7b4696b95.187c6873a9b30000");
         assert_ne!(names.next("web-7b4696b95", now), name);
+    }
+
+    #[test]
+    fn kcm_c5_names_differ_by_any_clock() {
+        let mut names = Names::default();
+        let clocks = [0, -62_135_596_800, 253_402_300_799 - 86_400 * 2, 0, 1];
+        let made = clocks.map(|second| names.next("web", Timestamp::from_second(second)));
+        let distinct: std::collections::BTreeSet<_> = made.iter().collect();
+        assert_eq!(distinct.len(), clocks.len(), "{made:?}");
     }
 
     #[test]

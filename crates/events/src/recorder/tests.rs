@@ -257,3 +257,19 @@ async fn a_flood_while_the_server_hangs_is_dropped_and_the_end_is_in_time() {
     assert_eq!(start.elapsed(), 5 * SECOND);
     report(&recorder, "late", "late");
 }
+
+#[tokio::test(start_paused = true)]
+async fn any_length_of_the_queue_is_one() {
+    for queue in [0, usize::MAX] {
+        let server = Server::new();
+        let client = Client::from_service(server.clone());
+        let options = RecorderOptions {
+            queue,
+            ..RecorderOptions::default()
+        };
+        let recorder = Recorder::with_options(client.clone(), "tester", "", options);
+        report(&recorder, "web", "passed");
+        recorder.shutdown(LONG).await.unwrap();
+        assert_eq!(events(&client).await.len(), 1);
+    }
+}
