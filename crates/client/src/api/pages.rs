@@ -1,7 +1,7 @@
 use evenkeel_meta::{Object, ResourceVersion};
 use futures_util::future::try_join;
 use serde::de::DeserializeOwned;
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 
 use super::Api;
 use crate::error::Error;
@@ -51,7 +51,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         E: From<Error>,
         F: Future<Output = Result<(), E>>,
     {
-        let (fetched, mut pages) = mpsc::channel(ahead.max(1));
+        let (fetched, mut pages) = mpsc::channel(ahead.clamp(1, Semaphore::MAX_PERMITS));
         let fetch = async move { Ok::<_, E>(self.fetch_pages(options, fetched).await) };
         let consume = async move {
             while let Some(page) = pages.recv().await {

@@ -274,6 +274,20 @@ async fn p1_ts30_twelve_pages_are_fetched_while_the_first_one_is_handled() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn any_number_of_pages_may_be_allowed_ahead() {
+    let server = Scripted::new(|_, _| page(7, "", &["a"]));
+    let pods = server.client().all::<Pod>();
+    let mut handled = 0;
+    let options = ListOptions::default();
+    let outcome = pods.each_page(&options, usize::MAX, |_| {
+        handled += 1;
+        async { Ok::<(), Error>(()) }
+    });
+    assert!(outcome.await.is_ok());
+    assert_eq!(handled, 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn p4_ts30_an_error_of_the_handler_stops_everything() {
     let server =
         Scripted::new(|nth, _| page(7, &format!("t{nth}"), &["a"]).late(Duration::from_millis(10)));
