@@ -247,7 +247,7 @@ impl Reconciler for Maker {
 
 /// A watch that lags behind does not make a controller act twice (incident 10).
 #[tokio::test(start_paused = true)]
-async fn client_go_b31_a_key_waits_until_its_own_write_is_seen() {
+async fn client_go_b31_incident_10_a_key_waits_until_its_own_write_is_seen() {
     let plane = Plane::start();
     plane.create(&config_map("a")).await;
     let created = Arc::default();

@@ -134,3 +134,48 @@ async fn parts_are_made_mended_and_cleaned_up() {
     running.await.unwrap();
     plane.stop().await;
 }
+
+/// Two controllers, each with a finalizer of its own, that saw the same state.
+struct Pins(Store<ConfigMap>, &'static str);
+
+impl ObjectReconciler<ConfigMap> for Pins {
+    async fn reconcile(&self, context: &Context, map: Arc<ConfigMap>) -> ReconcileResult {
+        // What this one acts on may be older than what the other one has written.
+        let shown = self.0.get(&map.metadata.key()).unwrap_or(map);
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        context.add_finalizer(&*shown, self.1).await?;
+        Ok(Outcome::Done)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn kube_rs_28_two_who_add_a_finalizer_at_once_leave_one_each() {
+    let plane = Plane::start();
+    let stop = CancellationToken::new();
+    let names = ["example.com/one", "example.com/two"];
+    let running = names.map(|name| {
+        let pins = Pins(plane.maps.store().clone(), name);
+        let controller = Controller::builder(name)
+            .for_(&plane.maps)
+            .object_reconciler(pins);
+        tokio::spawn(plane.run(controller, stop.clone()))
+    });
+    settle().await;
+    plane.server.take_requests();
+    plane.create(&config_map("web")).await;
+    settle().await;
+    let maps = plane.client.namespaced::<ConfigMap>("default");
+    let mut finalizers = maps.get("web").await.unwrap().metadata.finalizers.unwrap();
+    finalizers.sort();
+    assert_eq!(finalizers, names);
+    let requests = plane.server.take_requests();
+    let patches = requests
+        .iter()
+        .filter(|request| request.method == Method::PATCH);
+    assert_eq!(patches.count(), 3, "one of them met a conflict");
+    stop.cancel();
+    for running in running {
+        running.await.unwrap();
+    }
+    plane.stop().await;
+}

@@ -442,7 +442,7 @@ fn tr2_unusable_trust_is_refused_when_the_client_is_made() {
 }
 
 #[test]
-fn a_client_can_be_made_without_a_process_wide_tls_provider() {
+fn kube_rs_24_a_client_can_be_made_without_a_process_wide_tls_provider() {
     for server in ["http://h", "https://h"] {
         let config = Config::new(server).unwrap();
         Client::connect_with(&config, &TransportOptions::default().http1_only()).unwrap();

@@ -21,7 +21,7 @@ async fn header(credentials: &Credentials) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tr5_ts91_a_token_file_is_read_again_after_fifty_seconds() {
+async fn tr5_ts91_kube_rs_23_a_token_file_is_read_again_after_fifty_seconds() {
     let path = token_file("tr5-reread", "one\n");
     let credentials = Credentials::token_file(&path, None).unwrap();
     std::fs::write(&path, "two").unwrap();

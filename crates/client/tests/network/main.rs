@@ -89,7 +89,7 @@ async fn lanes_have_connections_of_their_own_and_watches_share_theirs_up_to_a_bo
 }
 
 #[tokio::test]
-async fn kube_rs_1923_fifty_watches_take_one_connection() {
+async fn kube_rs_22_fifty_watches_take_one_connection() {
     let server = TestServer::start("127.0.0.1", H2).await;
     let client = Client::connect(&trusting(&server)).unwrap();
     let fifty = || futures_util::future::join_all((0..50).map(|_| open_watch(&client)));

@@ -17,7 +17,7 @@ fn ts70_no_lease_is_created_and_an_empty_one_taken() {
 }
 
 #[test]
-fn ts71_a_foreign_lease_is_refused_until_its_duration_has_passed_unchanged() {
+fn ts71_kube_rs_1_a_foreign_lease_is_refused_until_its_duration_has_passed_unchanged() {
     let mut table = Table::held_by("rival", 3);
     let mut a = Player::new("A", 0.0);
     a.run(2.9, &mut table);
