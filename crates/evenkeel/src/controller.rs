@@ -25,6 +25,7 @@ use futures_util::future::BoxFuture;
 
 pub use builder::{Builder, For, Named};
 pub(crate) use intake::Intake;
+pub(crate) use run::LAST_WORDS;
 pub use run::{ControllerError, Term};
 pub use watch::Watch;
 pub use watches::{ControllerHandle, DynamicWatch};

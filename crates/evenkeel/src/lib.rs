@@ -61,6 +61,8 @@
 //!   [`Manager`]'s client is fenced, on a clock that runs through suspend.
 //! - Stopping has two steps: no new run starts, running ones may finish within the grace
 //!   period, then they are cancelled. The Lease is given back only after that.
+//! - A lost Lease does not end the process: what runs is cancelled and joined before a rival may
+//!   begin, and the [`Manager`] campaigns again. Only what outlives the Lease is an error.
 //! - A panic in a reconciler is contained, counted and retried with backoff.
 //!
 //! # What it costs

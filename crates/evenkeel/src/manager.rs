@@ -43,7 +43,8 @@ use group::{Group, Work};
 /// process share nothing.
 ///
 /// A lost lease does not end the process. The leading part is told to stop, its writes are
-/// refused from that moment on, it is joined, and the Manager campaigns again.
+/// refused from that moment on, it is joined before a rival may begin, and the Manager campaigns
+/// again. Only what still runs by then ends the Manager, [as an overrun](ManagerError::is_overrun).
 pub struct Manager {
     client: Client,
     /// For what runs always: not bound to a term.
@@ -56,6 +57,8 @@ pub struct Manager {
     endpoints: Vec<Endpoint>,
     serving: Group,
     grace: Duration,
+    /// How long a rival waits after a renewal; zero without an election.
+    lease: Duration,
 }
 
 impl Manager {

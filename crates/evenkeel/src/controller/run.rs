@@ -17,7 +17,7 @@ use super::worker::{self, Shared};
 use super::{Controller, Intake};
 
 /// How long a run may go on after it was told that the grace period is over.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often a standby looks whether its queue has outgrown what there is.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// A queue of a standby that is this much larger than twice what a fresh one held is made anew.
@@ -33,6 +33,8 @@ pub struct Term {
     pub stop: CancellationToken,
     /// How long running reconciles may then take to finish before they are cancelled; 30 s unless set.
     pub grace: Duration,
+    /// Cancelled when there is no time left for the rest of the grace period: leadership is lost.
+    pub cut_short: CancellationToken,
     /// The leadership that is the reason for it, if there is an election.
     pub fence: Option<Fence>,
 }
@@ -45,6 +47,7 @@ impl Term {
             client,
             stop,
             grace: Duration::from_secs(30),
+            cut_short: CancellationToken::new(),
             fence: None,
         }
     }
@@ -92,8 +95,8 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
     /// [standby](Self::stand_by) has done so, waits until they are synced, then works off keys.
     ///
     /// May be called again after it has returned, for the next term of leadership. When it
-    /// returns, no run is in progress: what was running has finished, or was cancelled after
-    /// the term's grace period.
+    /// returns, no run is in progress: what was running has finished, or was cancelled when
+    /// the term's grace period was over or cut short.
     ///
     /// # Errors
     ///
@@ -148,7 +151,13 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
         feeds.shutdown().await;
         intake.queue.shut_down_now();
         self.watches.empty();
-        self.join(&mut workers, &cancel, term.grace).await;
+        let end_of_grace = async {
+            tokio::select! {
+                () = tokio::time::sleep(term.grace) => {}
+                () = term.cut_short.cancelled() => {}
+            }
+        };
+        self.join(&mut workers, &cancel, end_of_grace).await;
         drop(running);
         tracing::info!(controller = self.name, "Controller stopped");
         Ok(())
@@ -214,13 +223,24 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
     }
 
     /// Two steps: running reconciles may finish, then they are told to stop, then aborted.
-    async fn join(&self, workers: &mut JoinSet<()>, stop: &CancellationToken, grace: Duration) {
-        for limit in [grace, LAST_WORDS] {
-            let all = async { while workers.join_next().await.is_some() {} };
-            if tokio::time::timeout(limit, all).await.is_ok() {
-                return;
+    async fn join(
+        &self,
+        workers: &mut JoinSet<()>,
+        stop: &CancellationToken,
+        end_of_grace: impl Future<Output = ()>,
+    ) {
+        let joined = {
+            let mut all = std::pin::pin!(async { while workers.join_next().await.is_some() {} });
+            tokio::select! {
+                () = &mut all => true,
+                () = end_of_grace => {
+                    stop.cancel();
+                    tokio::time::timeout(LAST_WORDS, all).await.is_ok()
+                }
             }
-            stop.cancel();
+        };
+        if joined {
+            return;
         }
         let left = workers.len();
         tracing::warn!(

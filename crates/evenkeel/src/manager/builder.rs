@@ -148,7 +148,10 @@ impl Builder {
     }
 
     /// How long running reconciles may take to finish once the Manager was told to stop;
-    /// 30 s unless set. After a lost lease there is no grace: writes are refused already.
+    /// 30 s unless set.
+    ///
+    /// After a lost lease, during a stop too, they are cancelled within a second, and before a rival may
+    /// begin if none has: their writes are refused already.
     pub fn grace_period(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
@@ -164,12 +167,16 @@ impl Builder {
         let unfenced = self.client;
         let mut client = unfenced.clone();
         let mut fence = None;
+        let lease = self
+            .election
+            .as_ref()
+            .map_or(Duration::ZERO, |election| election.timing.lease);
         let elector = match self.election {
             None => None,
             Some(election) => {
                 let cell = FenceCell::new();
-                let lease = election.client.unwrap_or_else(|| client.clone());
-                let mut builder = Elector::builder(lease)
+                let lease_client = election.client.unwrap_or_else(|| client.clone());
+                let mut builder = Elector::builder(lease_client)
                     .lease(election.namespace, election.name)
                     .timing(election.timing)
                     .lock(election.lock)
@@ -208,6 +215,7 @@ impl Builder {
             endpoints: Vec::new(),
             serving: Group::default(),
             grace: self.grace,
+            lease,
         })
     }
 }

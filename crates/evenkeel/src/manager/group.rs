@@ -95,6 +95,7 @@ impl Group {
             started: 0,
             names: Vec::new(),
             tasks: JoinSet::new(),
+            failures: Ok(()),
         };
         running.start_new();
         running
@@ -141,6 +142,8 @@ pub(super) struct Running<'a> {
     started: usize,
     names: Vec<Arc<str>>,
     tasks: JoinSet<(Arc<str>, Option<ManagerError>)>,
+    /// What failed during the stop.
+    failures: Result<(), ManagerError>,
 }
 
 impl Running<'_> {
@@ -186,30 +189,59 @@ impl Running<'_> {
         }
     }
 
+    /// Tells all of them to stop.
+    pub(super) fn tell(&self) {
+        self.term.stop.cancel();
+    }
+
+    /// Tells all of them that there is no time left for the rest of the grace period.
+    pub(super) fn cut_short(&self) {
+        self.term.cut_short.cancel();
+    }
+
+    /// Waits until all of them have returned, `limit` at most; answers whether they have.
+    ///
+    /// # Cancel safety
+    ///
+    /// Yes: what has failed by then is kept for [`finish`](Self::finish).
+    pub(super) async fn joined(&mut self, limit: Duration) -> bool {
+        let all = async {
+            while let Some(ended) = self.tasks.join_next().await {
+                if let Some(failure) = self.ended(ended) {
+                    self.fails(failure);
+                }
+            }
+        };
+        tokio::time::timeout(limit, all).await.is_ok()
+    }
+
+    /// What has become of the stop, for which there was `limit`.
+    ///
+    /// # Errors
+    ///
+    /// What failed, and the names of those that still run: they are aborted.
+    pub(super) fn finish(mut self, limit: Duration) -> Result<(), ManagerError> {
+        if !self.names.is_empty() {
+            let names = self.names.iter().map(ToString::to_string).collect();
+            self.fails(ManagerError::Overrun { names, limit });
+        }
+        self.failures
+    }
+
     /// Tells all of them to stop, and waits until they have returned, `limit` at most.
     ///
     /// # Errors
     ///
-    /// What failed, and the names of those that still ran: they are aborted.
+    /// As [`finish`](Self::finish).
     pub(super) async fn stop(mut self, limit: Duration) -> Result<(), ManagerError> {
-        self.term.stop.cancel();
-        let mut outcome = Ok(());
-        let all = async {
-            while let Some(ended) = self.tasks.join_next().await {
-                if let Some(failure) = self.ended(ended) {
-                    let before = std::mem::replace(&mut outcome, Ok(()));
-                    outcome = ManagerError::both(before, Err(failure));
-                }
-            }
-        };
-        if tokio::time::timeout(limit, all).await.is_ok() {
-            return outcome;
-        }
-        let overrun = ManagerError::Overrun {
-            names: self.names.iter().map(ToString::to_string).collect(),
-            limit,
-        };
-        ManagerError::both(outcome, Err(overrun))
+        self.tell();
+        self.joined(limit).await;
+        self.finish(limit)
+    }
+
+    fn fails(&mut self, failure: ManagerError) {
+        let before = std::mem::replace(&mut self.failures, Ok(()));
+        self.failures = ManagerError::both(before, Err(failure));
     }
 
     fn ended(

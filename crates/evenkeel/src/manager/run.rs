@@ -1,17 +1,21 @@
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_election::{Leadership, NotElected};
+use evenkeel_election::{Leadership, LossCause, NotElected};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::group::Running;
 use super::{Manager, ManagerError};
 use crate::Term;
+use crate::controller::LAST_WORDS;
 
 /// What a part may take beyond its grace period to notice that it is over.
 const SLACK: Duration = Duration::from_secs(5);
-/// How long reconciles may take to end after a lost lease. Their writes are refused already.
+/// How long reconciles may take at most to finish after a lost lease. Their writes are refused already.
 const GRACE_AFTER_LOSS: Duration = Duration::from_secs(1);
+/// With less than this until a rival may begin, reconciles that have to be aborted may be late.
+const ENOUGH: Duration = LAST_WORDS.saturating_add(Duration::from_millis(500));
 
 impl Manager {
     /// Runs everything until `stop`, then stops in the reverse order of starting.
@@ -128,22 +132,46 @@ impl Manager {
                 None => std::future::pending().await,
             }
         };
+        let mut lost = std::pin::pin!(lost);
         let leading = &self.handle.shared.leading;
         let mut running = leading.start(self.term(&self.client, leadership));
-        let (failure, limit) = tokio::select! {
+        let mut cause = None;
+        let mut failure = Ok(());
+        tokio::select! {
             () = stop.cancelled() => {
                 // What is added from now on would start and be told to stop.
                 leading.close();
-                (Ok(()), self.grace)
             }
-            cause = lost => {
-                tracing::error!(%cause, "Leader election lost");
-                (Ok(()), GRACE_AFTER_LOSS)
+            why = &mut lost => cause = Some(why),
+            error = running.failed() => failure = Err(error),
+        }
+        running.tell();
+        let mut limit = self.grace + SLACK;
+        if cause.is_none() {
+            // Renewals go on meanwhile, and may fail.
+            tokio::select! {
+                biased;
+                _ = running.joined(limit) => {}
+                why = &mut lost => cause = Some(why),
             }
-            failure = running.failed() => (Err(failure), self.grace),
-        };
-        let stopped = running.stop(limit + SLACK).await;
-        ManagerError::both(failure, stopped)
+        }
+        if let (Some(cause), Some(leadership)) = (cause, leadership) {
+            let left = self.left_of(leadership, &cause);
+            tracing::error!(%cause, ?left, "Leader election lost");
+            limit = join_after_loss(&mut running, left).await;
+        }
+        ManagerError::both(failure, running.finish(limit))
+    }
+
+    /// How long no rival can begin that waits for the lease to run out. The fence closes earlier by its
+    /// margin, which is time enough to end what may not write any more.
+    fn left_of(&self, leadership: &Leadership, cause: &LossCause) -> Duration {
+        match cause {
+            LossCause::NotRenewed { since } => self.lease.saturating_sub(*since),
+            LossCause::EndOfTerm { .. } => leadership.fence().horizon(),
+            // One has begun.
+            _ => Duration::ZERO,
+        }
     }
 
     fn term(&self, client: &Client, leadership: Option<&Leadership>) -> Term {
@@ -152,4 +180,17 @@ impl Manager {
             ..Term::new(client.clone(), CancellationToken::new()).grace(self.grace)
         }
     }
+}
+
+/// Ends what runs while no rival can have begun yet, and at once if one may have; answers how long
+/// that could take.
+async fn join_after_loss(running: &mut Running<'_>, left: Duration) -> Duration {
+    // What heeds nothing is aborted the last words later, which must be in time as well.
+    let grace = GRACE_AFTER_LOSS.min(left / 4);
+    let limit = if left < ENOUGH { SLACK } else { left };
+    if !running.joined(grace).await {
+        running.cut_short();
+        running.joined(limit.saturating_sub(grace)).await;
+    }
+    limit
 }
