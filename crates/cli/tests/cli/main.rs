@@ -8,4 +8,6 @@ mod bad_input;
 mod elect;
 mod manager;
 mod process;
+#[cfg(unix)]
+mod shutdown;
 mod up;
