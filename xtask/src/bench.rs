@@ -5,6 +5,7 @@ mod election;
 mod gc;
 mod peers;
 mod queue;
+mod runtime;
 mod store;
 mod subject;
 mod table;
@@ -50,6 +51,8 @@ enum What {
     Client(client::Options),
     /// The store's reads under writes, and what informers cost that are idle, beside the same two.
     Store(store::Options),
+    /// Controllers beside those of controller-runtime and kube-rs: reconciles a second, delays, idleness.
+    Runtime(runtime::Options),
     /// How long a Lease takes to change hands, beside client-go's election.
     Election(election::Options),
     /// What it costs to collect garbage, beside the Go controller manager.
@@ -70,6 +73,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         What::Queue { rounds, ours, only } => queue::run(&workspace, *rounds, *ours, only),
         What::Client(options) => client::run(&workspace, options),
         What::Store(options) => store::run(&workspace, options),
+        What::Runtime(options) => runtime::run(&workspace, options),
         What::Election(options) => election::run(&workspace, options),
         What::Gc(options) => gc::run(&workspace, options),
     }

@@ -210,7 +210,7 @@ impl Stage {
         self.folder.join(form)
     }
 
-    fn ca(&self) -> PathBuf {
+    pub(super) fn ca(&self) -> PathBuf {
         self.folder.join("ca.pem")
     }
 

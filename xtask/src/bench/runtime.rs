@@ -1,0 +1,161 @@
+//! `cargo xtask bench runtime`: a controller of ours and of others, each in a process of its own, in
+//! turn, on a server of recorded bytes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::client::Stage;
+use super::peers;
+use super::subject::{Subject, pause};
+use super::table::{Row, Samples, Table};
+use crate::workspace::Workspace;
+
+/// Events a second, of as many objects.
+const RATE: u32 = 1000;
+/// What a controller that does next to nothing watches.
+const FEW: usize = 100;
+/// What runtimes do after the work is done.
+const AFTERMATH: Duration = Duration::from_secs(2);
+
+/// How much to measure.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// How often each subject is run.
+    #[arg(long, default_value_t = 3)]
+    rounds: u32,
+    /// How many keys there are.
+    #[arg(long, default_value_t = 100_000)]
+    objects: usize,
+    /// For how many seconds 1,000 events a second are sent.
+    #[arg(long, default_value_t = 10)]
+    seconds: u32,
+    /// For how many seconds controllers are idle.
+    #[arg(long, default_value_t = 30)]
+    idle: u32,
+    /// Only ours, without Go and without the network.
+    #[arg(long)]
+    ours: bool,
+}
+
+/// Figures of one run, in the order of [`ROWS`].
+type Figures = [f64; 8];
+
+const ROWS: [(&str, &str); 8] = [
+    (
+        "reconciles of an empty reconciler, 1 worker (k/s)",
+        ">= 5 times each other",
+    ),
+    ("the same, 16 workers (k/s)", ">= 5 times each other"),
+    ("from an event to the run, 1,000 events/s, p50 (ms)", ""),
+    ("the same, p99 (ms)", "<= 1/3 of controller-runtime"),
+    ("the same, p99.9 (ms)", ""),
+    ("CPU of an event and its run, 1,000 events/s (us)", ""),
+    ("CPU of an idle controller, 100 objects (ms a minute)", ""),
+    ("RSS of it (MB)", ""),
+];
+
+/// Builds the programs, then measures.
+///
+/// # Errors
+/// A program that could not be built, or did not do what it was told.
+pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
+    // Its server alone.
+    let stage = Stage::build(workspace, true)?;
+    let programs = build(workspace, options.ours)?;
+    let mut rows = ROWS.map(|(figure, goal)| Row {
+        figure,
+        goal,
+        samples: vec![Samples::default(); programs.len()],
+    });
+    for round in 1..=options.rounds {
+        for (at, (title, program)) in programs.iter().enumerate() {
+            eprintln!("round {round} of {}: {title}", options.rounds);
+            let figures = measure(&stage, program, options)
+                .with_context(|| format!("{title} could not be measured"))?;
+            for (row, figure) in rows.iter_mut().zip(figures) {
+                row.samples[at].push(figure);
+            }
+        }
+    }
+    stage.forget_files()?;
+    let subjects = programs.iter().map(|(title, _)| *title).collect();
+    let rows = rows.into();
+    println!("{}", Table { subjects, rows });
+    Ok(())
+}
+
+fn build(workspace: &Workspace, ours: bool) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let evenkeel = workspace.target.join("release/bench-runtime");
+    let mut programs = vec![("evenkeel", evenkeel)];
+    if !ours {
+        let go = peers::build_go(workspace, "runtime")?;
+        programs.push(("controller-runtime 0.25.2", go));
+        let kube_rs = peers::build_kube_rs(workspace, "runtime")?;
+        programs.push(("kube-rs 5.0.0", kube_rs));
+    }
+    Ok(programs)
+}
+
+fn measure(stage: &Stage, program: &Path, options: &Options) -> anyhow::Result<Figures> {
+    let mut rates = [0.0; 2];
+    let mut paced = [0.0; 4];
+    for (rate, workers) in rates.iter_mut().zip([1, 16]) {
+        let (mut server, url) = stage.serve("metadata-json", options.objects)?;
+        let mut controller = start(stage, program, &url, workers, options.objects)?;
+        let milliseconds: f64 = controller.ask("start", "ran")?.parse()?;
+        *rate = options.objects as f64 / milliseconds;
+        if workers == 1 {
+            paced = follow(&mut server, &mut controller, RATE * options.seconds)?;
+        }
+    }
+    let [one, many] = rates;
+    let [p50, p99, p999, cpu] = paced;
+    let (idle, resident) = rest(stage, program, options.idle)?;
+    Ok([one, many, p50, p99, p999, cpu, idle, resident])
+}
+
+fn start(
+    stage: &Stage,
+    program: &Path,
+    url: &str,
+    workers: usize,
+    objects: usize,
+) -> anyhow::Result<Subject> {
+    let mut command = Command::new(program);
+    command.arg(url).arg(stage.ca());
+    command.args([workers.to_string(), objects.to_string()]);
+    Ok(Subject::start(&mut command)?.0)
+}
+
+/// Three percentiles in milliseconds, and the microseconds of CPU of an event.
+fn follow(server: &mut Subject, controller: &mut Subject, events: u32) -> anyhow::Result<[f64; 4]> {
+    // Caches warm up.
+    server.ask(&format!("paced {RATE} {RATE}"), "sent")?;
+    controller.ask(&format!("wait {RATE}"), "runs")?;
+    controller.settle()?;
+    controller.ask("reset", "ok")?;
+    let before = controller.cpu()?;
+    server.ask(&format!("paced {RATE} {events}"), "sent")?;
+    let times = controller.ask(&format!("wait {events}"), "runs")?;
+    let cpu = (controller.cpu()? - before) * 1e6 / f64::from(events);
+    let mut times = times.split(' ').map(|text| Ok(text.parse::<f64>()? / 1e3));
+    let mut next = || -> anyhow::Result<f64> { times.next().context("three percentiles")? };
+    Ok([next()?, next()?, next()?, cpu])
+}
+
+/// CPU milliseconds a minute, and megabytes, of a controller that has nothing to do.
+fn rest(stage: &Stage, program: &Path, seconds: u32) -> anyhow::Result<(f64, f64)> {
+    let (_server, url) = stage.serve("metadata-json", FEW)?;
+    let mut controller = start(stage, program, &url, 1, FEW)?;
+    controller.ask("start", "ran")?;
+    controller.settle()?;
+    pause(AFTERMATH);
+    let before = controller.fine_cpu()?;
+    pause(Duration::from_secs(seconds.into()));
+    let used = controller.fine_cpu()? - before;
+    let minute = 60.0 / f64::from(seconds);
+    Ok((used * 1e3 * minute, controller.resident()? / 1e6))
+}
