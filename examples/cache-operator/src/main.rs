@@ -1,4 +1,6 @@
 //! The operator, on the current kubeconfig's cluster or the one that it runs in.
+//!
+//! `cache-operator [ADDRESS]`: probes and metrics are at `0.0.0.0:8081` unless said.
 
 use cache_operator::{Cache, install};
 use evenkeel::client::{Client, Config, PatchOptions};
@@ -11,6 +13,8 @@ use tokio_util::sync::CancellationToken;
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     tracing_subscriber::fmt().init();
+    let address = std::env::args().nth(1);
+    let address = address.as_deref().unwrap_or("0.0.0.0:8081").parse()?;
     let config = Config::infer()?;
     let home = config.default_namespace().to_owned();
     let client = Client::connect(&config)?.with_field_manager("cache-operator");
@@ -26,7 +30,7 @@ async fn main() -> Result<(), BoxError> {
         ObjectKey::namespaced(&home, "caches"),
         Clock::system(),
     )?;
-    let endpoint = Endpoint::bind(([0, 0, 0, 0], 8081).into(), None).await?;
+    let endpoint = Endpoint::bind(address, None).await?;
     let (probes, registry) = (manager.probes().clone(), manager.registry().clone());
     manager.serve(endpoint.with_probes(probes).with_metrics(registry));
 

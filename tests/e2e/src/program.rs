@@ -24,12 +24,16 @@ pub fn evenkeel() -> anyhow::Result<PathBuf> {
     found.clone().map_err(|error| anyhow!(error))
 }
 
-/// An example of the `evenkeel` crate, found or built in the same way. Found is
-/// what was built since the last change, so that calling it again is cheap.
+/// An operator in `examples/`, or an example of the `evenkeel` crate, found or
+/// built in the same way. Found is what was built since the last change, so
+/// that calling it again is cheap.
 ///
 /// # Errors
 /// The build failed.
 pub fn example(name: &str) -> anyhow::Result<PathBuf> {
+    if root().join("examples").join(name).is_dir() {
+        return find_or_build(name, &["--package", name, "--bin", name]);
+    }
     let build = ["--package", "evenkeel", "--example", name];
     find_or_build(&format!("examples/{name}"), &build)
 }
@@ -78,8 +82,8 @@ fn build_go_candidate() -> Result<PathBuf, Unbuilt> {
 fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
     let folder = profile_folder()?;
     let program = folder.join(path);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if is_newer_than_sources(&program, &root.join("crates")) {
+    let root = root();
+    if is_newer_than_sources(&program, vec![root.join("crates"), root.join("examples")]) {
         return Ok(program);
     }
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -96,6 +100,11 @@ fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
+/// Where the workspace is.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 /// `target/<profile>`, where cargo puts programs; tests lie below in `deps`.
 fn profile_folder() -> anyhow::Result<PathBuf> {
     let own = std::env::current_exe()?;
@@ -106,11 +115,10 @@ fn profile_folder() -> anyhow::Result<PathBuf> {
         .context("this program lies nowhere")
 }
 
-fn is_newer_than_sources(program: &Path, sources: &Path) -> bool {
+fn is_newer_than_sources(program: &Path, mut folders: Vec<PathBuf>) -> bool {
     let Ok(built) = fs::metadata(program).and_then(|data| data.modified()) else {
         return false;
     };
-    let mut folders = vec![sources.to_path_buf()];
     while let Some(folder) = folders.pop() {
         let Ok(entries) = fs::read_dir(&folder) else {
             return false;

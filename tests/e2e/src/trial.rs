@@ -30,7 +30,7 @@ pub struct Scenario {
     pub needs_kubectl: bool,
     /// Whether it runs the candidate with client-go's election.
     pub needs_go: bool,
-    /// The example of the `evenkeel` crate that it runs.
+    /// The operator in `examples/`, or the example of the `evenkeel` crate, that it runs.
     pub example: Option<&'static str>,
     /// What it does. The server is up when it is called.
     pub run: fn(Env) -> Running,

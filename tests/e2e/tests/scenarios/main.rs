@@ -3,6 +3,7 @@
 
 mod adoption;
 mod bad_input;
+mod cache_operator;
 mod cascade;
 mod catch_up;
 mod collect;
@@ -100,6 +101,11 @@ fn main() -> ExitCode {
         scenario!(
             REAL,
             webhooks::controller_runtime_t18_metrics_for_whom_rbac_lets
+        ),
+        scenario!(
+            BOTH,
+            cache_operator::a_cache_lives_rolls_and_goes,
+            example "cache-operator"
         ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
