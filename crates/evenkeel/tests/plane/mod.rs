@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "each suite takes what it needs")]
 
+pub(crate) mod act;
 pub(crate) mod journal;
+pub(crate) mod parts;
 pub(crate) mod spans;
 
 use std::time::Duration;
@@ -13,6 +15,7 @@ use evenkeel::store::{Informer, InformerOptions, Informers};
 use evenkeel::{Controller, Term};
 use evenkeel_apiserver::Server;
 use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) struct Plane {
@@ -20,6 +23,20 @@ pub(crate) struct Plane {
     pub(crate) client: Client,
     pub(crate) maps: Informer<ConfigMap>,
     informers: Informers,
+}
+
+/// A controller under way.
+pub(crate) struct Going {
+    stop: CancellationToken,
+    running: JoinHandle<()>,
+}
+
+impl Going {
+    /// Stops it, and waits until it has ended.
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        self.running.await.unwrap();
+    }
 }
 
 impl Plane {
@@ -39,6 +56,16 @@ impl Plane {
 
     pub(crate) fn term(&self, stop: CancellationToken) -> Term {
         Term::new(self.client.clone(), stop).grace(Duration::from_secs(1))
+    }
+
+    /// Runs a controller until it is told to [end](Going::end).
+    pub(crate) fn begin<K>(&self, controller: Controller<K>) -> Going
+    where
+        K: Clone + Eq + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static,
+    {
+        let stop = CancellationToken::new();
+        let running = journal::run(controller, self.term(stop.clone()));
+        Going { stop, running }
     }
 
     pub(crate) fn run(
