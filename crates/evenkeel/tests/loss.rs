@@ -10,26 +10,19 @@ use std::time::Duration;
 
 use evenkeel::client::{Client, Patch, PatchOptions, WriteOptions};
 use evenkeel::election::Clock;
-use evenkeel::meta::{ApiResource, ObjectKey, Scope};
+use evenkeel::meta::ObjectKey;
 use evenkeel::{
     Context, Controller, Election, Manager, ManagerError, Outcome, ReconcileResult, Reconciler,
 };
 use evenkeel_apiserver::{Fault, Injected, Server, When};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use plane::config_map;
+use plane::{LEASES, config_map};
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-const LEASES: ApiResource = ApiResource::new_static(
-    "coordination.k8s.io",
-    "v1",
-    "Lease",
-    "leases",
-    Scope::Namespaced,
-);
 /// A run of [`Deaf`] takes this long.
 const RUN: Duration = Duration::from_secs(20);
 /// Of the default timing.

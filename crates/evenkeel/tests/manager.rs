@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may fail loudly")]
 
+mod plane;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,17 +13,10 @@ use evenkeel::election::Clock;
 use evenkeel::meta::{ApiResource, DynamicObject, Scope};
 use evenkeel::{Election, Manager, ManagerError, Probe};
 use evenkeel_apiserver::{Fault, Server, Verb, When};
+use plane::LEASES;
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-const LEASES: ApiResource = ApiResource::new_static(
-    "coordination.k8s.io",
-    "v1",
-    "Lease",
-    "leases",
-    Scope::Namespaced,
-);
 
 fn manager(client: &Client, identity: &str) -> Manager {
     let mut election = Election::new("kube-system", "test");

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use evenkeel::client::{Client, Patch, WriteOptions};
 use evenkeel::election::Clock;
-use evenkeel::meta::{ApiResource, ObjectKey, Scope};
+use evenkeel::meta::ObjectKey;
 use evenkeel::webhook::{Denial, Review, Validator, Webhooks};
 use evenkeel::{
     Context, Controller, Election, Endpoint, Manager, ManagerError, Outcome, ReconcileResult,
@@ -24,20 +24,13 @@ use evenkeel::{
 use evenkeel_apiserver::{Fault, Injected, LoggedRequest, Server, Verb, When};
 use futures_util::future::BoxFuture;
 use k8s_openapi::api::core::v1::ConfigMap;
-use plane::config_map;
+use plane::{LEASES, config_map};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-const LEASES: ApiResource = ApiResource::new_static(
-    "coordination.k8s.io",
-    "v1",
-    "Lease",
-    "leases",
-    Scope::Namespaced,
-);
 const GRACE: Duration = Duration::from_secs(10);
 /// How long a release of the Lease may take at most: the renew deadline of the default timing.
 const RELEASE: Duration = Duration::from_secs(10);

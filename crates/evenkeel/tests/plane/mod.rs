@@ -10,13 +10,21 @@ pub(crate) mod spans;
 use std::time::Duration;
 
 use evenkeel::client::{Client, WriteOptions};
-use evenkeel::meta::DeleteOptions;
+use evenkeel::meta::{ApiResource, DeleteOptions, Scope};
 use evenkeel::store::{Informer, InformerOptions, Informers};
 use evenkeel::{Controller, Term};
 use evenkeel_apiserver::Server;
 use k8s_openapi::api::core::v1::ConfigMap;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+
+pub(crate) const LEASES: ApiResource = ApiResource::new_static(
+    "coordination.k8s.io",
+    "v1",
+    "Lease",
+    "leases",
+    Scope::Namespaced,
+);
 
 pub(crate) struct Plane {
     pub(crate) server: Server,

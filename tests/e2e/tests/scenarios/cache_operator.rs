@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use evenkeel_client::{Patch, PatchOptions};
-use evenkeel_e2e::manifest::{CONFIG_MAPS, DEPLOYMENTS, PODS};
+use evenkeel_e2e::manifest::{CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS};
 use evenkeel_e2e::observe::field;
 use evenkeel_e2e::{Env, Process, Signal, eventually, poll, program};
 use evenkeel_meta::{ApiResource, DeleteOptions, Scope};
@@ -18,13 +18,6 @@ const CACHES: ApiResource = ApiResource::new_static(
     "v1",
     "Cache",
     "caches",
-    Scope::Namespaced,
-);
-const LEASES: ApiResource = ApiResource::new_static(
-    "coordination.k8s.io",
-    "v1",
-    "Lease",
-    "leases",
     Scope::Namespaced,
 );
 

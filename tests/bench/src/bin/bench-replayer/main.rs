@@ -17,9 +17,11 @@
 mod answer;
 mod encoding;
 mod feed;
-mod pods;
 mod serve;
 mod state;
+// What the example of the store measures with, too.
+#[path = "../../../../../crates/store/examples/memory/pods.rs"]
+mod pods;
 
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
@@ -29,7 +31,7 @@ use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 
 use self::encoding::Encoding;
-use self::state::State;
+use self::state::{FIRST_VERSION, State};
 
 #[derive(Parser)]
 struct Options {
@@ -70,7 +72,7 @@ fn main() -> anyhow::Result<()> {
         return print(options.objects, metadata);
     }
     let texts = match (encoding, &options.protobuf) {
-        (Encoding::Json, _) => pods::Pods::new(metadata)
+        (Encoding::Json, _) => pods::Pods::new(metadata, FIRST_VERSION)
             .take(options.objects)
             .map(String::into_bytes)
             .collect(),
@@ -112,7 +114,7 @@ fn carry_out(state: &State, line: &str) -> anyhow::Result<&'static str> {
 
 fn print(objects: usize, metadata: bool) -> anyhow::Result<()> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for pod in pods::Pods::new(metadata).take(objects) {
+    for pod in pods::Pods::new(metadata, FIRST_VERSION).take(objects) {
         writeln!(out, "{pod}").context("nobody reads the pods")?;
     }
     Ok(out.flush()?)

@@ -1,21 +1,22 @@
 //! Pods as a server sends them: those of Deployments with three to thirty replicas, each made from its
 //! number, some 4.7 kB of JSON a pod, of which 2 kB are metadata.
 
-use crate::state::FIRST_VERSION;
-
 /// The pods, Deployment by Deployment.
 #[derive(Default)]
 pub(crate) struct Pods {
     metadata_only: bool,
+    /// The resource version before the first pod's.
+    version: u64,
     made: u64,
     deployment: u64,
     left: u64,
 }
 
 impl Pods {
-    pub(crate) fn new(metadata_only: bool) -> Self {
+    pub(crate) fn new(metadata_only: bool, version: u64) -> Self {
         Self {
             metadata_only,
+            version,
             ..Self::default()
         }
     }
@@ -31,7 +32,7 @@ impl Iterator for Pods {
         }
         self.left -= 1;
         self.made += 1;
-        let metadata = metadata(self.made, self.deployment);
+        let metadata = metadata(self.made, self.deployment, self.version + self.made);
         Some(if self.metadata_only {
             let types = r#""kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1""#;
             format!("{{{types},{metadata}}}")
@@ -42,13 +43,12 @@ impl Iterator for Pods {
     }
 }
 
-fn metadata(n: u64, deployment: u64) -> String {
+fn metadata(n: u64, deployment: u64, version: u64) -> String {
     let (app, namespace) = (deployment % 5000, deployment % 200);
     let hash = &format!("{:x}", mix(deployment ^ 0xabcd))[..9];
     let suffix = &format!("{:x}", mix(n ^ 0x77))[..6];
     let (uid, owner) = (uuid(n | 1 << 40), uuid(deployment | 1 << 50));
     let checksum = format!("{:016x}{:016x}", mix(deployment), mix(deployment + 1));
-    let version = FIRST_VERSION + n;
     let managed = managed_fields(&owner);
     format!(
         r#""metadata":{{"name":"service-{app}-{hash}-{suffix}","generateName":"service-{app}-{hash}-","namespace":"team-{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-05-04T03:02:01Z","labels":{{"app.kubernetes.io/component":"backend","app.kubernetes.io/instance":"service-{app}","app.kubernetes.io/name":"service-{app}","app.kubernetes.io/version":"1.{}.3","pod-template-hash":"{hash}"}},"annotations":{{"checksum/config":"{checksum}{checksum}","kubectl.kubernetes.io/restartedAt":"2026-05-04T03:02:00Z","prometheus.io/port":"8080","prometheus.io/scrape":"true"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"service-{app}-{hash}","uid":"{owner}","controller":true,"blockOwnerDeletion":true}}],"managedFields":{managed}}}"#,
