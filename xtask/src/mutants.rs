@@ -156,7 +156,9 @@ fn mutate(
             }
         }
     }
-    command.args(["--", "--lib", "--"]).args(core.tests);
+    // Only the library's own tests are built, too: nothing else is linked anew for each mutant.
+    command.args(["--cargo-arg", "--lib", "--", "--"]);
+    command.args(core.tests);
     // It fails when a mutant survives; whether that is excused is for the page to say.
     let status = command.status().context("cannot start cargo-mutants")?;
     match status.code() {

@@ -174,6 +174,10 @@ impl Object for Metadata {
     fn metadata(&self) -> &PackedMeta {
         &self.metadata
     }
+
+    fn packed_mut(&mut self) -> Option<&mut PackedMeta> {
+        Some(&mut self.metadata)
+    }
 }
 
 impl From<Meta> for Metadata {

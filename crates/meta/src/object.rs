@@ -1,4 +1,4 @@
-use crate::{ObjectKey, OwnerView, ResourceVersion, Timestamp};
+use crate::{ObjectKey, OwnerView, PackedMeta, ResourceVersion, Timestamp};
 
 /// Anything that carries Kubernetes object metadata.
 ///
@@ -46,6 +46,13 @@ pub trait Object {
 
     /// The metadata.
     fn metadata(&self) -> &Self::Meta;
+
+    /// The metadata, for types that hold it packed. Caches then keep once what objects have in common
+    /// (labels, annotations, owners; see [`Interner`](crate::Interner)), and one key for all states of an
+    /// object. `None` by default, which only costs memory.
+    fn packed_mut(&mut self) -> Option<&mut PackedMeta> {
+        None
+    }
 }
 
 /// Marks types that carry *every* field of their object, so that writing one back whole

@@ -25,7 +25,8 @@ use crate::{
 /// It holds what [`Meta`] holds and takes its place in projections that are cached by the
 /// hundred thousand; [`Metadata`](crate::Metadata), the metadata-only object, is made of it. What
 /// siblings have in common (labels, annotations, owners) is one allocation each, and an
-/// [`Interner`] makes equal ones the same.
+/// [`Interner`] makes equal ones the same: caches have one, for types whose
+/// [`packed_mut`](crate::Object::packed_mut) leads to it.
 ///
 /// ```
 /// use evenkeel_meta::{MetaView, PackedMeta};
@@ -108,6 +109,13 @@ fn to_shared(text: &str) -> Arc<str> {
 }
 
 impl PackedMeta {
+    /// Takes `key` in place of its own, which goes, if they are equal.
+    pub fn adopt_key(&mut self, key: &ObjectKey) {
+        if self.key == *key {
+            self.key = key.clone();
+        }
+    }
+
     /// The unpacked form, whose fields can be changed.
     #[must_use]
     pub fn to_meta(&self) -> Meta {

@@ -167,6 +167,10 @@ impl<K> Object for Compact<K> {
     fn metadata(&self) -> &PackedMeta {
         &self.metadata
     }
+
+    fn packed_mut(&mut self) -> Option<&mut PackedMeta> {
+        Some(&mut self.metadata)
+    }
 }
 
 impl<K> fmt::Debug for Compact<K> {

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use evenkeel_client::{Api, Client};
-use evenkeel_meta::{ApiResource, DynamicObject, Interner, Metadata, Object, Resource, Scope};
+use evenkeel_meta::{ApiResource, DynamicObject, Metadata, Object, Resource, Scope};
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
 use parking_lot::Mutex;
@@ -170,7 +170,8 @@ impl Informers {
         self.projected(K::api_resource(), options)
     }
 
-    /// Objects of `resource`, decoded as whatever part of them `K` names.
+    /// Objects of `resource`, decoded as whatever part of them `K` names. What objects have in common is
+    /// kept once if `K` holds its metadata packed and says so; see [`Object::packed_mut`].
     #[must_use]
     pub fn projected<K>(&self, resource: ApiResource, options: InformerOptions) -> Informer<K>
     where
@@ -198,7 +199,7 @@ impl Informers {
             Client::projected,
             Ingress {
                 transform: Some(transform.clone()),
-                shrink: None,
+                ..Ingress::default()
             },
         )
     }
@@ -207,18 +208,7 @@ impl Informers {
     /// in common is kept once.
     #[must_use]
     pub fn metadata(&self, resource: ApiResource, options: InformerOptions) -> Informer<Metadata> {
-        let mut interner = Interner::default();
-        self.informer(
-            resource,
-            options,
-            Client::metadata,
-            Ingress {
-                transform: None,
-                shrink: Some(Box::new(move |object: &mut Metadata| {
-                    interner.intern(&mut object.metadata);
-                })),
-            },
-        )
+        self.informer(resource, options, Client::metadata, Ingress::default())
     }
 
     /// Whole objects, compressed, and decoded when they are read; see
@@ -239,8 +229,8 @@ impl Informers {
             options,
             Client::projected,
             Ingress {
-                transform: None,
                 shrink: Some(Box::new(move |object| compressor.shrink(object))),
+                ..Ingress::default()
             },
         )
     }

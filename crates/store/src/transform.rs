@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use evenkeel_meta::{MetaView, Object};
+use evenkeel_meta::{Interner, MetaView, Object};
 
 use crate::index::panic_message;
 use crate::set_aside::{SetAsideReason, copy_metadata};
@@ -79,6 +79,8 @@ pub(crate) struct Ingress<K> {
     pub(crate) transform: Option<Transform<K>>,
     /// Makes the object smaller, by what the objects before it have taught.
     pub(crate) shrink: Option<Shrink<K>>,
+    /// What the objects before it have in common with it.
+    pub(crate) interner: Interner,
 }
 
 pub(crate) type Shrink<K> = Box<dyn FnMut(&mut K) + Send>;
@@ -103,6 +105,7 @@ impl<K> Default for Ingress<K> {
         Self {
             transform: None,
             shrink: None,
+            interner: Interner::default(),
         }
     }
 }
@@ -129,6 +132,9 @@ impl<K: Object> Ingress<K> {
         }
         if let Some(shrink) = &mut self.shrink {
             shrink(&mut object);
+        }
+        if let Some(metadata) = object.packed_mut() {
+            self.interner.intern(metadata);
         }
         Item::Object(Arc::new(object))
     }

@@ -1,12 +1,14 @@
 //! A persistent hash map: cloning it is free, and a write copies only what a clone still shares.
 //!
-//! The map is a radix tree over the bits of a key's hash, eight ways a level, with leaves of up
-//! to sixteen entries. Sixteen is a trade: a write that follows a publication copies one leaf
-//! and one short branch a level, while the memory around an entry stays near ten bytes.
+//! The map is a radix tree over the bits of a key's hash, eight ways a level, with leaves of a few
+//! entries: a write that follows a publication copies one leaf and one branch a level, while the memory
+//! around an entry stays near ten bytes. A reader touches the branches, of which the upper ones are in the
+//! processor's cache, and the entry.
 
 mod cursor;
 mod diff;
 mod iter;
+mod leaf;
 #[cfg(test)]
 mod tests;
 
@@ -20,13 +22,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use foldhash::quality::FixedState;
 
+use self::leaf::{Entry, LEAF_MAX, Leaf, tag};
+
 /// Children of a branch: three bits of the hash choose one.
 const FAN_OUT: usize = 8;
 const BITS: u32 = 3;
 /// Levels that the hash can tell apart; below them a leaf takes any number of entries.
 const MAX_LEVEL: u32 = u64::BITS / BITS;
-/// A leaf with more entries becomes a branch.
-const LEAF_MAX: usize = 16;
 /// A branch whose leaves hold no more than this becomes a leaf again. Half of `LEAF_MAX`, so
 /// that a key that comes and goes does not split and fold each time.
 const FOLD_AT: usize = LEAF_MAX / 2;
@@ -39,21 +41,10 @@ pub(crate) struct Trie<K, V> {
 
 enum Node<K, V> {
     Branch(Arc<Branch<K, V>>),
-    Leaf(Arc<Leaf<K, V>>),
+    Leaf(Leaf<K, V>),
 }
 
 type Branch<K, V> = [Option<Node<K, V>>; FAN_OUT];
-type Leaf<K, V> = Vec<Entry<K, V>>;
-
-struct Entry<K, V> {
-    key: K,
-    value: V,
-    /// The low half of the hash; the path through the tree uses the high bits.
-    tag: u32,
-    /// The last sweep that saw the entry. Interior mutability lets a sweep mark entries that
-    /// published snapshots share, without copying them; no reader looks at it.
-    stamp: AtomicU32,
-}
 
 impl<K, V> Trie<K, V> {
     /// An empty map. The seed keys the hash, so that nobody who chooses names can make them collide.
@@ -87,7 +78,7 @@ impl<K, V> Trie<K, V> {
         match (&self.root, &other.root) {
             (None, None) => true,
             (Some(Node::Branch(a)), Some(Node::Branch(b))) => Arc::ptr_eq(a, b),
-            (Some(Node::Leaf(a)), Some(Node::Leaf(b))) => Arc::ptr_eq(a, b),
+            (Some(Node::Leaf(a)), Some(Node::Leaf(b))) => a.is_same(b),
             _ => false,
         }
     }
@@ -149,12 +140,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Trie<K, V> {
     /// As `insert`, with the entry stamped as seen by a sweep.
     pub(crate) fn insert_marked(&mut self, key: K, value: V, stamp: u32) -> Option<V> {
         let hash = self.hasher.hash_one(&key);
-        let entry = Entry {
-            key,
-            value,
-            tag: tag(hash),
-            stamp: AtomicU32::new(stamp),
-        };
+        let stamp = AtomicU32::new(stamp);
+        let entry = Entry { key, value, stamp };
         let old = insert_at(&mut self.root, &self.hasher, hash, 0, entry);
         self.len += usize::from(old.is_none());
         old
@@ -190,8 +177,8 @@ impl<K: Hash + Eq + Clone, V: Clone> Trie<K, V> {
                     level += 1;
                 }
                 Node::Leaf(leaf) => {
-                    let at = position(leaf, tag(hash), key)?;
-                    return Some(&mut Arc::make_mut(leaf)[at].value);
+                    let at = leaf.position(tag(hash), key)?;
+                    return leaf.value_mut(at);
                 }
             }
         }
@@ -219,7 +206,7 @@ impl<K: Hash + Eq, V> Node<K, V> {
                     node = branch[child_of(hash, level)].as_ref()?;
                     level += 1;
                 }
-                Self::Leaf(leaf) => return position(leaf, tag(hash), key).map(|at| &leaf[at]),
+                Self::Leaf(leaf) => return leaf.find(tag(hash), key),
             }
         }
     }
@@ -234,7 +221,7 @@ fn insert_at<K: Hash + Eq + Clone, V: Clone>(
 ) -> Option<V> {
     match slot {
         None => {
-            *slot = Some(Node::Leaf(Arc::new(vec![entry])));
+            *slot = Some(Node::Leaf(Leaf::of(tag(hash), entry)));
             None
         }
         Some(Node::Branch(branch)) => {
@@ -242,33 +229,33 @@ fn insert_at<K: Hash + Eq + Clone, V: Clone>(
             insert_at(child, hasher, hash, level + 1, entry)
         }
         Some(Node::Leaf(leaf)) => {
-            let entries = Arc::make_mut(leaf);
-            if let Some(at) = position(entries, entry.tag, &entry.key) {
-                let there = &mut entries[at];
-                return Some(std::mem::replace(there, entry).value);
+            if let Some(at) = leaf.position(tag(hash), &entry.key) {
+                return leaf.replace(at, entry);
             }
-            if entries.len() < LEAF_MAX || level >= MAX_LEVEL {
-                push_tightly(entries, entry);
+            if leaf.len() < LEAF_MAX || level >= MAX_LEVEL {
+                leaf.push(tag(hash), entry);
                 return None;
             }
-            let full = std::mem::take(entries);
+            let Some(Node::Leaf(full)) = slot.take() else {
+                return None;
+            };
             *slot = Some(Node::Branch(split(full, hasher, level)));
             insert_at(slot, hasher, hash, level, entry)
         }
     }
 }
 
-fn split<K: Hash + Eq, V>(
-    entries: Leaf<K, V>,
+fn split<K: Hash + Eq + Clone, V: Clone>(
+    full: Leaf<K, V>,
     hasher: &FixedState,
     level: u32,
 ) -> Arc<Branch<K, V>> {
-    let mut leaves: [Leaf<K, V>; FAN_OUT] = Default::default();
-    for entry in entries {
+    let mut parts: [Vec<(u8, Entry<K, V>)>; FAN_OUT] = Default::default();
+    for (tag, entry) in full.into_tagged() {
         let at = child_of(hasher.hash_one(&entry.key), level);
-        push_tightly(&mut leaves[at], entry);
+        parts[at].push((tag, entry));
     }
-    Arc::new(leaves.map(|leaf| (!leaf.is_empty()).then(|| Node::Leaf(Arc::new(leaf)))))
+    Arc::new(parts.map(|part| (!part.is_empty()).then(|| Node::Leaf(Leaf::from_tagged(part)))))
 }
 
 fn remove_at<K, V, Q>(slot: &mut Option<Node<K, V>>, hash: u64, level: u32, key: &Q) -> Option<V>
@@ -279,8 +266,8 @@ where
 {
     let removed = match slot.as_mut()? {
         Node::Leaf(leaf) => {
-            let at = position(leaf, tag(hash), key)?;
-            Arc::make_mut(leaf).swap_remove(at).value
+            let at = leaf.position(tag(hash), key)?;
+            leaf.remove(at)?
         }
         Node::Branch(branch) => {
             let child = &mut Arc::make_mut(branch)[child_of(hash, level)];
@@ -299,11 +286,10 @@ fn fold<K: Clone, V: Clone>(slot: &mut Option<Node<K, V>>) {
             let mut merged = Vec::new();
             for child in Arc::make_mut(branch) {
                 if let Some(Node::Leaf(leaf)) = child.take() {
-                    merged.extend(Arc::unwrap_or_clone(leaf));
+                    merged.extend(leaf.into_tagged());
                 }
             }
-            merged.shrink_to_fit();
-            *slot = (!merged.is_empty()).then(|| Node::Leaf(Arc::new(merged)));
+            *slot = (!merged.is_empty()).then(|| Node::Leaf(Leaf::from_tagged(merged)));
         }
         _ => {}
     }
@@ -320,32 +306,9 @@ fn entries_in_leaves<K, V>(branch: &Branch<K, V>) -> Option<usize> {
         })
 }
 
-/// Leaves are many and small: room to grow would waste more than the copies cost.
-fn push_tightly<T>(leaf: &mut Vec<T>, entry: T) {
-    leaf.reserve_exact(1);
-    leaf.push(entry);
-}
-
-fn position<K, V, Q>(leaf: &Leaf<K, V>, tag: u32, key: &Q) -> Option<usize>
-where
-    K: Borrow<Q>,
-    Q: Eq + ?Sized,
-{
-    leaf.iter()
-        .position(|entry| entry.tag == tag && entry.key.borrow() == key)
-}
-
 fn child_of(hash: u64, level: u32) -> usize {
     let shift = u64::BITS.saturating_sub(BITS * (level + 1));
     (hash >> shift) as usize % FAN_OUT
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the low half is what is wanted"
-)]
-fn tag(hash: u64) -> u32 {
-    hash as u32
 }
 
 impl<K, V> Clone for Trie<K, V> {
@@ -362,18 +325,7 @@ impl<K, V> Clone for Node<K, V> {
     fn clone(&self) -> Self {
         match self {
             Self::Branch(branch) => Self::Branch(Arc::clone(branch)),
-            Self::Leaf(leaf) => Self::Leaf(Arc::clone(leaf)),
-        }
-    }
-}
-
-impl<K: Clone, V: Clone> Clone for Entry<K, V> {
-    fn clone(&self) -> Self {
-        Self {
-            key: self.key.clone(),
-            value: self.value.clone(),
-            tag: self.tag,
-            stamp: AtomicU32::new(self.stamp.load(Ordering::Relaxed)),
+            Self::Leaf(leaf) => Self::Leaf(leaf.clone()),
         }
     }
 }

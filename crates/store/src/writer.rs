@@ -86,7 +86,7 @@ impl<K: Object + 'static> Writer<K> {
     /// # Errors
     ///
     /// An index function failed. The object has been [set aside](SetAside) then.
-    pub fn put(&mut self, object: Arc<K>) -> Result<Put<K>, Refused<K>> {
+    pub fn put(&mut self, mut object: Arc<K>) -> Result<Put<K>, Refused<K>> {
         self.spell_key(object.metadata());
         let mut draft = self.shared.draft.lock();
         let replacing = self.replacement.is_some();
@@ -99,8 +99,15 @@ impl<K: Object + 'static> Writer<K> {
                 contents.set_aside.remove(&key);
                 return Ok(Put { key, old });
             }
-            // What holds its key in one piece shares it with the store: then the old key goes.
-            Some((key, _)) => object.metadata().held_key().unwrap_or(key).clone(),
+            Some((key, _)) => {
+                // An object that others hold already stays as it is.
+                let own = Arc::get_mut(&mut object);
+                if let Some(metadata) = own.and_then(K::packed_mut) {
+                    metadata.adopt_key(key);
+                }
+                // What holds another key has the store take that one: one text, not two.
+                object.metadata().held_key().unwrap_or(key).clone()
+            }
             None => object.metadata().key(),
         };
         match contents.put(key.clone(), object, self.stamp) {

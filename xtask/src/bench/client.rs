@@ -137,7 +137,8 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     let kinds: Vec<_> = KINDS.iter().filter(is_chosen).collect();
     ensure!(!kinds.is_empty(), "no such subject");
     let stage = Stage::build(workspace, options.ours)?;
-    stage.encode(&kinds, options.objects)?;
+    let forms: Vec<_> = kinds.iter().map(|kind| kind.form).collect();
+    stage.encode(&forms, options.objects)?;
     let sizes = Sizes {
         objects: options.objects,
         paced: options.seconds * measure::RATE,
@@ -181,11 +182,10 @@ impl Stage {
         })
     }
 
-    /// Makes the files of protobuf that these subjects are served from.
-    fn encode(&self, kinds: &[&Kind], objects: usize) -> anyhow::Result<()> {
+    /// Makes the files that those of these forms are served from which are protobuf.
+    pub(super) fn encode(&self, forms: &[&str], objects: usize) -> anyhow::Result<()> {
         for (form, argument) in [("protobuf", "pods"), ("metadata-protobuf", "metadata")] {
-            let wanted = kinds.iter().any(|kind| kind.form == form);
-            let (true, Some(others)) = (wanted, &self.others) else {
+            let (true, Some(others)) = (forms.contains(&form), &self.others) else {
                 continue;
             };
             let mut print = Command::new(&self.replayer);

@@ -1,7 +1,7 @@
 //! `cargo xtask bench runtime`: a controller of ours and of others, each in a process of its own, in
 //! turn, on a server of recorded bytes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -62,48 +62,66 @@ const ROWS: [(&str, &str); 8] = [
 /// # Errors
 /// A program that could not be built, or did not do what it was told.
 pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
-    // Its server alone.
-    let stage = Stage::build(workspace, true)?;
+    let stage = Stage::build(workspace, options.ours)?;
     let programs = build(workspace, options.ours)?;
+    let forms: Vec<_> = programs.iter().map(|program| program.form).collect();
+    stage.encode(&forms, options.objects)?;
     let mut rows = ROWS.map(|(figure, goal)| Row {
         figure,
         goal,
         samples: vec![Samples::default(); programs.len()],
     });
     for round in 1..=options.rounds {
-        for (at, (title, program)) in programs.iter().enumerate() {
-            eprintln!("round {round} of {}: {title}", options.rounds);
+        for (at, program) in programs.iter().enumerate() {
+            eprintln!("round {round} of {}: {}", options.rounds, program.title);
             let figures = measure(&stage, program, options)
-                .with_context(|| format!("{title} could not be measured"))?;
+                .with_context(|| format!("{} could not be measured", program.title))?;
             for (row, figure) in rows.iter_mut().zip(figures) {
                 row.samples[at].push(figure);
             }
         }
     }
     stage.forget_files()?;
-    let subjects = programs.iter().map(|(title, _)| *title).collect();
+    let subjects = programs.iter().map(|program| program.title).collect();
     let rows = rows.into();
     println!("{}", Table { subjects, rows });
     Ok(())
 }
 
-fn build(workspace: &Workspace, ours: bool) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
-    let evenkeel = workspace.target.join("release/bench-runtime");
-    let mut programs = vec![("evenkeel", evenkeel)];
+/// A controller that is measured.
+struct Program {
+    title: &'static str,
+    path: PathBuf,
+    /// What it asks the server for.
+    form: &'static str,
+}
+
+fn build(workspace: &Workspace, ours: bool) -> anyhow::Result<Vec<Program>> {
+    let mut programs = vec![Program {
+        title: "evenkeel",
+        path: workspace.target.join("release/bench-runtime"),
+        form: "metadata-json",
+    }];
     if !ours {
-        let go = peers::build_go(workspace, "runtime")?;
-        programs.push(("controller-runtime 0.25.2", go));
-        let kube_rs = peers::build_kube_rs(workspace, "runtime")?;
-        programs.push(("kube-rs 5.0.0", kube_rs));
+        programs.push(Program {
+            title: "controller-runtime 0.25.2",
+            path: peers::build_go(workspace, "runtime")?,
+            form: "metadata-protobuf",
+        });
+        programs.push(Program {
+            title: "kube-rs 5.0.0",
+            path: peers::build_kube_rs(workspace, "runtime")?,
+            form: "metadata-json",
+        });
     }
     Ok(programs)
 }
 
-fn measure(stage: &Stage, program: &Path, options: &Options) -> anyhow::Result<Figures> {
+fn measure(stage: &Stage, program: &Program, options: &Options) -> anyhow::Result<Figures> {
     let mut rates = [0.0; 2];
     let mut paced = [0.0; 4];
     for (rate, workers) in rates.iter_mut().zip([1, 16]) {
-        let (mut server, url) = stage.serve("metadata-json", options.objects)?;
+        let (mut server, url) = stage.serve(program.form, options.objects)?;
         let mut controller = start(stage, program, &url, workers, options.objects)?;
         let milliseconds: f64 = controller.ask("start", "ran")?.parse()?;
         *rate = options.objects as f64 / milliseconds;
@@ -119,12 +137,12 @@ fn measure(stage: &Stage, program: &Path, options: &Options) -> anyhow::Result<F
 
 fn start(
     stage: &Stage,
-    program: &Path,
+    program: &Program,
     url: &str,
     workers: usize,
     objects: usize,
 ) -> anyhow::Result<Subject> {
-    let mut command = Command::new(program);
+    let mut command = Command::new(&program.path);
     command.arg(url).arg(stage.ca());
     command.args([workers.to_string(), objects.to_string()]);
     Ok(Subject::start(&mut command)?.0)
@@ -147,8 +165,8 @@ fn follow(server: &mut Subject, controller: &mut Subject, events: u32) -> anyhow
 }
 
 /// CPU milliseconds a minute, and megabytes, of a controller that has nothing to do.
-fn rest(stage: &Stage, program: &Path, seconds: u32) -> anyhow::Result<(f64, f64)> {
-    let (_server, url) = stage.serve("metadata-json", FEW)?;
+fn rest(stage: &Stage, program: &Program, seconds: u32) -> anyhow::Result<(f64, f64)> {
+    let (_server, url) = stage.serve(program.form, FEW)?;
     let mut controller = start(stage, program, &url, 1, FEW)?;
     controller.ask("start", "ran")?;
     controller.settle()?;

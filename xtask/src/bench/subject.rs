@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
@@ -13,11 +14,15 @@ const TICKS: f64 = 100.0;
 /// A process that uses less than this much CPU in this time has nothing left to do.
 const QUIET: (f64, Duration) = (0.015, Duration::from_millis(500));
 
+/// How long an answer may take: the slowest takes a minute.
+const PATIENCE: Duration = Duration::from_secs(300);
+
 pub(super) struct Subject {
     name: String,
     child: Child,
     input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    /// Its lines, read by a thread that ends with it.
+    output: Receiver<std::io::Result<String>>,
 }
 
 impl Subject {
@@ -33,12 +38,18 @@ impl Subject {
         let (Some(input), Some(output)) = (input, output) else {
             bail!("{name} has no pipes");
         };
-        let output = BufReader::new(output);
-        let mut subject = Self {
+        let (sender, lines) = sync_channel(0);
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output).lines();
+            while let Some(line) = output.next()
+                && sender.send(line).is_ok()
+            {}
+        });
+        let subject = Self {
             name,
             child,
             input,
-            output,
+            output: lines,
         };
         let rest = subject.expect("ready")?;
         Ok((subject, rest))
@@ -50,13 +61,18 @@ impl Subject {
     }
 
     /// The next line, which begins with this word; the rest of it.
-    pub(super) fn expect(&mut self, word: &str) -> anyhow::Result<String> {
-        let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        let (first, rest) = line
-            .trim_end()
-            .split_once(' ')
-            .unwrap_or((line.trim_end(), ""));
+    pub(super) fn expect(&self, word: &str) -> anyhow::Result<String> {
+        let line = match self.output.recv_timeout(PATIENCE) {
+            Ok(line) => line?,
+            Err(RecvTimeoutError::Disconnected) => bail!("{} has ended", self.name),
+            Err(RecvTimeoutError::Timeout) => {
+                bail!(
+                    "{}: expected {word}, got nothing for {PATIENCE:?}",
+                    self.name
+                )
+            }
+        };
+        let (first, rest) = line.split_once(' ').unwrap_or((&line, ""));
         ensure!(
             first == word,
             "{}: expected {word}, got {line:?}",

@@ -1,7 +1,5 @@
 use std::sync::Arc;
 
-use evenkeel_meta::Interner;
-
 use super::Compact;
 
 /// As much text as LZ4's table can still point into.
@@ -17,7 +15,6 @@ const FAMILIAR: usize = 5;
 /// earliest objects stay as they were compressed at the time, until they change.
 #[derive(Default)]
 pub(crate) struct Compressor {
-    interner: Interner,
     seen: usize,
     sample: Vec<u8>,
     dictionary: Arc<[u8]>,
@@ -25,7 +22,6 @@ pub(crate) struct Compressor {
 
 impl Compressor {
     pub(crate) fn shrink<K>(&mut self, object: &mut Compact<K>) {
-        self.interner.intern(&mut object.metadata);
         if object.compressed.is_some() {
             return;
         }

@@ -260,17 +260,35 @@ fn client_go_b7_an_abandoned_replacement_leaves_nothing_behind() {
 }
 
 #[test]
-fn packed_metadata_and_the_store_share_one_key() {
+fn an_object_has_one_key_for_its_life() {
     let (mut writer, store) = Writer::with_seed(1);
-    // A later state brings a key of its own, and the one before it goes.
-    for version in 1..=3 {
-        writer.put(labelled("a", version, "x")).unwrap();
+    let first = labelled("a", 1, "x");
+    let text = first.metadata.held_key().unwrap().as_str().as_ptr();
+    // Later states bring keys of their own, which go at once.
+    for object in [first, labelled("a", 2, "x"), labelled("a", 3, "y")] {
+        let put = writer.put(object).unwrap();
         writer.publish();
         let snapshot = store.snapshot();
         let (key, object) = snapshot.iter().next().unwrap();
         let held = object.metadata.held_key().unwrap();
-        assert_eq!(key.as_str().as_ptr(), held.as_str().as_ptr());
+        for key in [key, held, &put.key] {
+            assert_eq!(key.as_str().as_ptr(), text);
+        }
     }
+}
+
+#[test]
+fn an_object_that_others_hold_already_is_kept_with_its_own_key() {
+    let (mut writer, store) = Writer::with_seed(1);
+    writer.put(labelled("a", 1, "x")).unwrap();
+    let held = labelled("a", 2, "x");
+    writer.put(Arc::clone(&held)).unwrap();
+    writer.publish();
+    let snapshot = store.snapshot();
+    let (key, object) = snapshot.iter().next().unwrap();
+    assert!(Arc::ptr_eq(object, &held));
+    let own = held.metadata.held_key().unwrap();
+    assert_eq!(key.as_str().as_ptr(), own.as_str().as_ptr());
 }
 
 #[test]

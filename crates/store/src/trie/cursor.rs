@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use super::{Branch, Leaf, Node, Trie};
+use super::leaf::Leaf;
+use super::{Branch, Node, Trie};
 
 /// Walks a map that it keeps alive itself, so that it can be stored across awaits.
 pub(crate) struct Cursor<K, V> {
     branches: Vec<(Arc<Branch<K, V>>, usize)>,
-    leaf: Option<(Arc<Leaf<K, V>>, usize)>,
+    leaf: Option<(Leaf<K, V>, usize)>,
     remaining: usize,
 }
 
@@ -32,7 +33,7 @@ impl<K, V> Cursor<K, V> {
     fn descend(&mut self, node: &Node<K, V>) {
         match node {
             Node::Branch(branch) => self.branches.push((Arc::clone(branch), 0)),
-            Node::Leaf(leaf) => self.leaf = Some((Arc::clone(leaf), 0)),
+            Node::Leaf(leaf) => self.leaf = Some((leaf.clone(), 0)),
         }
     }
 

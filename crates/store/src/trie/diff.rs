@@ -4,7 +4,8 @@ use std::sync::Arc;
 use foldhash::quality::FixedState;
 
 use super::iter::Entries;
-use super::{Entry, Leaf, Node, Trie};
+use super::leaf::{Entry, Leaf};
+use super::{Node, Trie};
 
 /// One way in which a map differs from an earlier one.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl<S, F> Walk<'_, S, F> {
                 }
             }
             (Some(Node::Leaf(old)), Some(Node::Leaf(new))) => {
-                if !Arc::ptr_eq(old, new) {
+                if !old.is_same(new) {
                     self.leaves(old, new);
                 }
             }
@@ -79,14 +80,11 @@ impl<S, F> Walk<'_, S, F> {
         S: Fn(&V, &V) -> bool,
         F: FnMut(Difference<'a, K, V>),
     {
-        for entry in old {
-            let there = new
-                .iter()
-                .find(|e| e.tag == entry.tag && e.key == entry.key);
-            self.pair(Some(entry), there);
+        for (tag, entry) in old.tagged() {
+            self.pair(Some(entry), new.find(tag, &entry.key));
         }
-        for entry in new {
-            if !old.iter().any(|e| e.tag == entry.tag && e.key == entry.key) {
+        for (tag, entry) in new.tagged() {
+            if old.find(tag, &entry.key).is_none() {
                 self.pair(None, Some(entry));
             }
         }

@@ -1,11 +1,12 @@
-use super::{Entry, Node, Trie};
+use super::leaf::{self, Entry};
+use super::{Node, Trie};
 
 /// Visits every entry once, in the order of the hashes.
 pub(crate) struct Iter<'a, K, V>(Entries<'a, K, V>);
 
 pub(super) struct Entries<'a, K, V> {
     branches: Vec<std::slice::Iter<'a, Option<Node<K, V>>>>,
-    leaf: std::slice::Iter<'a, Entry<K, V>>,
+    leaf: leaf::Iter<'a, K, V>,
 }
 
 impl<K, V> Trie<K, V> {
@@ -22,7 +23,7 @@ impl<'a, K, V> Entries<'a, K, V> {
     pub(super) fn below(node: Option<&'a Node<K, V>>) -> Self {
         let mut entries = Self {
             branches: Vec::new(),
-            leaf: [].iter(),
+            leaf: [].iter().flatten(),
         };
         if let Some(node) = node {
             entries.descend(node);

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use evenkeel_client::{ByteStream, Client, ClientOptions, Lane, Transport, TransportError};
-use evenkeel_meta::{MetaView, Status};
+use evenkeel_meta::{MetaView, Object, PackedMeta, Status};
 use futures_util::{FutureExt, StreamExt, stream};
 
 use super::*;
@@ -241,4 +241,44 @@ async fn metadata_informers_share_what_siblings_have_in_common() {
         object.metadata.owners().next().unwrap().uid.as_ptr()
     };
     assert_eq!(owner("a"), owner("b"));
+}
+
+#[derive(serde::Deserialize)]
+struct Packed {
+    metadata: PackedMeta,
+}
+
+impl Object for Packed {
+    type Meta = PackedMeta;
+
+    fn metadata(&self) -> &PackedMeta {
+        &self.metadata
+    }
+
+    fn packed_mut(&mut self) -> Option<&mut PackedMeta> {
+        Some(&mut self.metadata)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_objects_of_a_projection_have_in_common_is_kept_once() {
+    for make in [informers, listing] {
+        let server = FakeServer::new();
+        server.put_owned("a", 1, "owner-uid");
+        server.put_owned("b", 1, "owner-uid");
+        let informers = make(&server);
+        let informer = informers.projected::<Packed>(THINGS, InformerOptions::default());
+        informers.start();
+        informer.synced().await.unwrap();
+        server.put_owned("a", 2, "owner-uid");
+        server.put_owned("c", 1, "owner-uid");
+        settle().await;
+        let things = informer.store().list();
+        let owners: Vec<_> = things
+            .iter()
+            .map(|thing| thing.metadata.owners().next().unwrap().uid)
+            .collect();
+        assert_eq!(owners, ["owner-uid"; 3]);
+        assert!(owners.iter().all(|uid| std::ptr::eq(*uid, owners[0])));
+    }
 }

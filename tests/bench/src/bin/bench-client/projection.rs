@@ -37,4 +37,8 @@ impl Object for Pod {
     fn metadata(&self) -> &PackedMeta {
         &self.metadata
     }
+
+    fn packed_mut(&mut self) -> Option<&mut PackedMeta> {
+        Some(&mut self.metadata)
+    }
 }
