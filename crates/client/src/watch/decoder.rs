@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use evenkeel_meta::{ApiResource, ResourceVersion, Status};
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -56,6 +56,43 @@ impl Decoder {
 
     pub(super) fn push(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
+    }
+
+    /// How many bytes wait.
+    pub(super) fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Takes out the lines that are complete, if the bytes that wait are as many as `enough`. Nothing is
+    /// taken from a decoder that looks at each event before it decodes it.
+    pub(super) fn take_lines(&mut self, enough: usize) -> Option<Bytes> {
+        if self.len() < enough || self.keep.is_some() {
+            return None;
+        }
+        let end = memrchr(b'\n', &self.buffer)? + 1;
+        let lines = self.buffer.split_to(end).freeze();
+        self.value = ValueEnd::default();
+        self.seen = 0;
+        Some(lines)
+    }
+
+    /// Takes out everything.
+    pub(super) fn take(&mut self) -> BytesMut {
+        self.value = ValueEnd::default();
+        self.seen = 0;
+        std::mem::take(&mut self.buffer)
+    }
+
+    /// Puts bytes before those that wait.
+    pub(super) fn put_back(&mut self, mut bytes: BytesMut) {
+        let behind = self.take();
+        bytes.extend_from_slice(&behind);
+        self.buffer = bytes;
+    }
+
+    /// One that decodes in the same way, and has nothing to decode yet.
+    pub(super) fn sibling(&self) -> Self {
+        Self::new(self.largest_event, self.managed_fields)
     }
 
     /// The next event, if its bytes are all there.

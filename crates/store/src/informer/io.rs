@@ -51,7 +51,10 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Io<K> {
             .fields(&selection.fields)
             .timeout(request.timeout);
         let api = api.clone();
-        Self::OpeningWatch(Box::pin(async move { api.watch(&options).await }))
+        Self::OpeningWatch(Box::pin(async move {
+            // What it brings at first may be all there is.
+            Ok(api.watch(&options).await?.decode_ahead())
+        }))
     }
 
     /// What comes next. Never, when nothing is under way.
