@@ -102,7 +102,7 @@ fn text(random: &mut fastrand::Rng, oddities: bool) -> String {
     text
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rc11_what_is_decoded_ahead_is_what_is_decoded_in_turn() {
     for seed in 0..60 {
         let mut random = fastrand::Rng::with_seed(seed);
