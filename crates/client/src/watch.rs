@@ -190,7 +190,8 @@ impl<K: DeserializeOwned> Stream for WatchStream<K> {
                 }
                 Ok(None) => {}
                 Err(fault) => {
-                    this.source.body = None;
+                    // Whatever else has been read already is not looked at.
+                    this.source = Source::default();
                     this.decoder.take();
                     return Poll::Ready(Some(Err(this.fault(fault))));
                 }
@@ -208,6 +209,7 @@ impl<K: DeserializeOwned> Stream for WatchStream<K> {
 }
 
 /// Where the bytes come from.
+#[derive(Default)]
 struct Source {
     /// `None` after the end.
     body: Option<IdleLimited>,
