@@ -1,5 +1,7 @@
 mod desired;
 mod finalizers;
+mod status;
+mod write_error;
 
 use std::fmt;
 use std::hash::Hash;
@@ -15,6 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use desired::Written;
+pub use write_error::{ChangeResult, WriteError};
 
 use crate::run::Run;
 use crate::writes::{SourceId, Writes};

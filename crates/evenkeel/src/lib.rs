@@ -83,7 +83,6 @@ mod debug;
 mod ledger;
 mod manager;
 mod metrics;
-mod ownership;
 mod probe;
 mod reconciler;
 mod run;
@@ -92,7 +91,7 @@ mod signal;
 mod writes;
 
 pub use clock::Clock;
-pub use context::{Context, Written};
+pub use context::{ChangeResult, Context, WriteError, Written};
 pub use controller::{
     Builder as ControllerBuilder, Controller, ControllerError, ControllerHandle, DynamicWatch, For,
     Named, Term, Watch,
@@ -103,7 +102,6 @@ pub use manager::{
     ManagerHandle,
 };
 pub use metrics::Registry;
-pub use ownership::{OwnershipError, controlled_by, owned_by};
 pub use probe::{Answer, Probe, Probes};
 pub use reconciler::{
     ObjectReconciler, Outcome, ReconcileError, ReconcileResult, Reconciler, Retry,
