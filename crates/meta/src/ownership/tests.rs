@@ -81,6 +81,7 @@ fn controller_runtime_t74_other_owners_stay_and_a_reference_is_there_once() {
     assert_eq!(owners(&meta), all);
     // To be an owner as well takes nothing from a controller.
     meta.add_owner(&owner()).unwrap();
+    assert_eq!(owners(&meta), all);
     meta.set_controller(&owner()).unwrap();
     assert_eq!(owners(&meta), all);
 
