@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use evenkeel::events::{EventType, ObjectReference};
 use evenkeel::meta::{LabelSelector, MetaView, ObjectKey};
 use evenkeel::store::{InformerOptions, Store};
 use evenkeel::{
@@ -72,6 +73,14 @@ impl ObjectReconciler<Cache> for Caches {
             Err(why) => {
                 let refused = |cache: &mut Cache| status::refused(cache, &why, self.clock.now());
                 context.write_status(&*cache, refused).await?;
+                let about = ObjectReference::of(&*cache);
+                let recorder = context.recorder();
+                recorder.event(
+                    &about,
+                    EventType::Warning,
+                    "ReservedSetting",
+                    why.to_string(),
+                );
                 // No retry will mend what the user wrote.
                 return Err(ReconcileError::permanent(why));
             }

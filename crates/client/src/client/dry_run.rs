@@ -32,3 +32,44 @@ pub(super) fn rehearsed(outgoing: &Outgoing) -> Result<(String, Bytes), RequestE
     options.insert("dryRun".to_owned(), json!(["All"]));
     Ok((target, Value::from(options).to_string().into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use evenkeel_meta::{DeleteOptions, Preconditions};
+
+    use super::*;
+    use crate::ListOptions;
+    use crate::testing::{Answer, Pod, Scripted};
+
+    #[tokio::test]
+    async fn controller_runtime_t50_a_deletions_body_says_so_too_since_the_server_reads_nothing_else()
+     {
+        let server =
+            Scripted::new(|_, _| Answer::ok(r#"{"metadata":{"name":"a","namespace":"ns"}}"#));
+        let pods = server.client().with_dry_run().namespaced::<Pod>("ns");
+        let only = DeleteOptions::default().only_if(Preconditions {
+            uid: Some("u".into()),
+            resource_version: None,
+        });
+        pods.delete("a", &only).await.unwrap();
+        let all = ListOptions::default();
+        pods.delete_collection(&DeleteOptions::default(), &all)
+            .await
+            .unwrap();
+        pods.get("a").await.unwrap();
+        let seen = server.seen();
+        let options = r#"{"dryRun":["All"],"preconditions":{"uid":"u"}}"#;
+        assert_eq!(
+            (&*seen[0].target, &*seen[0].body),
+            (
+                "/api/v1/namespaces/ns/pods/a?dryRun=All",
+                options.as_bytes()
+            )
+        );
+        assert_eq!(seen[1].body, r#"{"dryRun":["All"]}"#);
+        assert_eq!(
+            seen[2].target, "/api/v1/namespaces/ns/pods/a",
+            "reads are reads"
+        );
+    }
+}
