@@ -10,16 +10,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
+use evenkeel::args::{LoggingArgs, parse_duration};
 
-pub(crate) use controller_manager::{ControllerManagerArgs, ElectionArgs, ServingArgs, TimingArgs};
+pub(crate) use controller_manager::{ControllerManagerArgs, ServingArgs};
 #[cfg(unix)]
 pub(crate) use elect::{ElectArgs, TiedArgs};
 pub(crate) use graph::{GraphArgs, GraphFormat};
 pub(crate) use up::UpArgs;
-
-use crate::{duration, log};
 
 /// Level-triggered control loops for Kubernetes.
 ///
@@ -28,7 +26,7 @@ use crate::{duration, log};
 #[command(name = "evenkeel", version)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    pub(crate) logging: Logging,
+    pub(crate) logging: LoggingArgs,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -70,45 +68,10 @@ impl Command {
     /// is about its result.
     pub(crate) fn default_verbosity(&self) -> u8 {
         match self {
-            Self::Up(_) | Self::Graph(_) => log::WARN,
-            _ => log::INFO,
+            Self::Up(_) | Self::Graph(_) => LoggingArgs::WARN,
+            _ => LoggingArgs::INFO,
         }
     }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Logging {
-    /// How log lines are written, on standard error.
-    #[arg(long, global = true, value_enum, default_value = "text")]
-    pub(crate) log_format: LogFormat,
-    /// Logs more; -v=4 and --v=4 as well as -vv. RUST_LOG overrides it.
-    #[arg(
-        short = 'v',
-        long = "v",
-        global = true,
-        value_name = "LEVEL",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "1",
-        action = ArgAction::Append
-    )]
-    v: Vec<u8>,
-}
-
-impl Logging {
-    pub(crate) fn verbosity(&self) -> u8 {
-        self.v
-            .iter()
-            .fold(0, |sum, level| sum.saturating_add(*level))
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum LogFormat {
-    /// For people.
-    Text,
-    /// An object a line.
-    Json,
 }
 
 /// Where the cluster is.
@@ -150,17 +113,12 @@ pub(crate) struct NodesArgs {
     #[arg(long, default_value_t = 1, value_parser = at_least_one())]
     pub(crate) count: u32,
     /// How long a pod takes from its creation until it is ready.
-    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub(crate) pod_start_delay: Duration,
 }
 
 fn at_least_one() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(1..)
-}
-
-/// `true`, `false`, `1`, `0`, `t`, `f`, as Go programs take them.
-fn boolean() -> BoolishValueParser {
-    BoolishValueParser::new()
 }
 
 /// Kubernetes' programs take `_` for `-` in the names of flags; values stay as they are.
@@ -193,25 +151,6 @@ mod tests {
     fn the_definition_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn verbosity_is_taken_in_every_spelling() {
-        for (flags, level) in [
-            (&[][..], 0),
-            (&["-v"], 1),
-            (&["-vv"], 2),
-            (&["-v", "-v"], 2),
-            (&["-v=4"], 4),
-            (&["--v=4"], 4),
-        ] {
-            let args: Vec<_> = ["apiserver"].iter().chain(flags).copied().collect();
-            assert_eq!(
-                parse(&args).unwrap().logging.verbosity(),
-                level,
-                "{flags:?}"
-            );
-        }
     }
 
     #[test]

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use evenkeel::ManagerError;
 use evenkeel_controllers::{Options, Selection};
-use evenkeel_election::unique_identity;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{ControllerManagerArgs, ElectionArgs};
+use crate::args::ControllerManagerArgs;
 use crate::connection::{config, connect, first_look};
 use crate::error::Failure;
-use crate::replica::{Lease, Replica, Settings};
+use crate::replica::{Replica, Settings};
 use crate::serving;
 
 /// How long running reconciles may take to finish. A kubelet kills after 30 s, and the events
@@ -22,13 +21,13 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<(), Failure> {
     let controllers = controllers(&args)?;
-    let lease = lease(&args.election)?;
+    let election = args.election().map_err(Failure::usage)?;
     let config = config(&args.connection)?;
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         server = %config.server(),
         controllers = args.controllers.join(","),
-        leader_election = lease.is_some(),
+        leader_election = election.is_some(),
         "Starting controller manager"
     );
     let mut client = connect(&config, "controller-manager")?;
@@ -39,7 +38,7 @@ pub(crate) async fn run(
     let mut replica = Replica::build(Settings {
         client,
         lease_client: lease_client.clone(),
-        lease,
+        election,
         controllers,
         grace: GRACE,
     })?;
@@ -63,19 +62,6 @@ fn controllers(args: &ControllerManagerArgs) -> Result<Options, Failure> {
     options.namespace_workers = workers(args.concurrent_namespace_syncs);
     options.gc_workers = workers(args.concurrent_gc_syncs);
     Ok(options)
-}
-
-fn lease(args: &ElectionArgs) -> Result<Option<Lease>, Failure> {
-    if !args.leader_elect {
-        return Ok(None);
-    }
-    Ok(Some(Lease {
-        namespace: args.leader_elect_resource_namespace.clone(),
-        name: args.leader_elect_resource_name.clone(),
-        identity: unique_identity(),
-        timing: args.timing.timing()?,
-        lock: args.lock()?,
-    }))
 }
 
 fn ended(error: ManagerError) -> Failure {

@@ -17,7 +17,10 @@ use crate::connection::{config_in, connect, first_look};
 use crate::error::Failure;
 
 pub(crate) async fn run(args: &ElectArgs, stop: CancellationToken) -> Result<(), Failure> {
-    let timing = args.timing.timing()?;
+    let timing = args
+        .timing
+        .timing()
+        .map_err(|error| Failure::usage(format!("leader election: {error}")))?;
     let config = config_in(&args.connection, args.context.as_deref())?;
     let client = connect(&config, "elect")?;
     let (namespace, name) = (&args.lease.namespace, &args.lease.name);

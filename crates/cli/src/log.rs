@@ -2,54 +2,43 @@
 
 use std::io::IsTerminal;
 
+use evenkeel::args::{LogFormat, LoggingArgs};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::args::{LogFormat, Logging};
 use crate::error::Failure;
 use crate::output::Output;
 
 /// Installs the subscriber of this process.
-pub(crate) fn init(
-    logging: &Logging,
-    default_verbosity: u8,
-    output: &Output,
-) -> Result<(), Failure> {
-    let verbosity = default_verbosity.saturating_add(logging.verbosity());
+pub(crate) fn init(logging: &LoggingArgs, usual: u8, output: &Output) -> Result<(), Failure> {
+    let verbosity = usual.saturating_add(logging.verbosity());
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter(verbosity)?)
+        .with_env_filter(filter(logging, usual)?)
         .with_writer(LogWriter(output.clone()));
     let installed = match logging.log_format {
         LogFormat::Text => builder
             .with_ansi(std::io::stderr().is_terminal())
-            .with_target(verbosity > INFO)
+            .with_target(verbosity > LoggingArgs::INFO)
             .try_init(),
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
     installed.map_err(|error| Failure::failed(format!("cannot start logging: {error}")))
 }
 
-/// Warnings only: what `up` starts with.
-pub(crate) const WARN: u8 = 0;
-/// What operators expect to read.
-pub(crate) const INFO: u8 = 1;
-
 /// `RUST_LOG` wins over the verbosity, since it says more.
-fn filter(verbosity: u8) -> Result<EnvFilter, Failure> {
+fn filter(logging: &LoggingArgs, usual: u8) -> Result<EnvFilter, Failure> {
     if let Some(directives) = std::env::var_os("RUST_LOG") {
         let directives = directives.to_string_lossy();
         return EnvFilter::try_new(&directives)
             .map_err(|error| Failure::usage(format!("RUST_LOG: {error}")));
     }
-    // A target is matched by its beginning: `evenkeel` names all crates of the workspace.
-    Ok(EnvFilter::new(match verbosity {
+    let mut directives = logging.directives(usual, &[]);
+    if usual.saturating_add(logging.verbosity()) == LoggingArgs::WARN {
         // Informers of every kind there is draw the server's warnings about deprecated ones,
         // which nobody who runs `up` has asked for.
-        WARN => "error,evenkeel=warn,evenkeel_client::client::warning=error",
-        INFO => "warn,evenkeel=info",
-        2..=4 => "info,evenkeel=debug",
-        _ => "debug,evenkeel=trace",
-    }))
+        directives.push_str(",evenkeel_client::client::warning=error");
+    }
+    Ok(EnvFilter::new(directives))
 }
 
 struct LogWriter(Output);

@@ -21,9 +21,10 @@ mod up;
 use std::process::ExitCode;
 
 use clap::Parser;
+use evenkeel::args::LogFormat;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{Cli, Command, LogFormat};
+use crate::args::{Cli, Command};
 use crate::error::Failure;
 use crate::output::Output;
 

@@ -6,7 +6,7 @@ use anyhow::Context;
 use evenkeel::{Election, Manager, ManagerError, Registry};
 use evenkeel_client::Client;
 use evenkeel_controllers::{Options, install};
-use evenkeel_election::{Announcement, Elector, Lock, Timing};
+use evenkeel_election::{Announcement, Elector};
 use evenkeel_events::{EventType, ObjectReference, Recorder};
 use tokio_util::sync::CancellationToken;
 
@@ -27,20 +27,11 @@ pub(crate) struct Settings {
     /// For the Lease alone, with connections of its own, so that renewals wait for nothing.
     pub(crate) lease_client: Client,
     /// `None` runs the controllers without an election.
-    pub(crate) lease: Option<Lease>,
+    pub(crate) election: Option<Election>,
     /// Which controllers, and how many workers each.
     pub(crate) controllers: Options,
     /// How long running reconciles may take to finish after the stop.
     pub(crate) grace: Duration,
-}
-
-/// Which Lease, as whom, and how patiently.
-pub(crate) struct Lease {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-    pub(crate) identity: String,
-    pub(crate) timing: Timing,
-    pub(crate) lock: Lock,
 }
 
 impl Replica {
@@ -52,14 +43,10 @@ impl Replica {
             .registry(registry)
             .grace_period(settings.grace);
         let mut announcements = None;
-        if let Some(lease) = settings.lease {
+        if let Some(mut election) = settings.election {
             let client = settings.lease_client.with_metrics(&metrics);
-            let recorder = Recorder::new(client.clone(), lease.name.clone(), "");
+            let recorder = Recorder::new(client.clone(), election.name.clone(), "");
             announcements = Some(recorder.clone());
-            let mut election = Election::new(lease.namespace, lease.name);
-            election.identity = Some(lease.identity);
-            election.timing = lease.timing;
-            election.lock = lease.lock;
             election.client = Some(client);
             election.announce = Some(Box::new(move |announcement| {
                 announce(&recorder, announcement);

@@ -51,7 +51,7 @@ fn tls(args: &ServingArgs, manager: &Manager) -> Result<Tls, TlsError> {
                 key: key.clone(),
                 client_ca: None,
             };
-            Tls::from_files(files, provider, &manager.registry().metrics())
+            Tls::from_files_with(files, provider, &manager.registry().metrics())
         }
         _ => {
             let names = ["localhost", "127.0.0.1"];

@@ -175,9 +175,26 @@ impl<K> Api<K> {
         Subject::new(verb, &self.resource, name)
     }
 
+    /// The namespace to address; `given` is that of an object, and overrides none.
+    fn chosen<'a>(&'a self, given: Option<&'a str>) -> Result<Option<&'a str>, RequestError> {
+        let own = self.namespace.as_deref();
+        let only = self.client.options().only_namespace.as_deref();
+        let (Some(only), Scope::Namespaced) = (only, self.resource.scope) else {
+            return Ok(own.or(given));
+        };
+        match [own, given].into_iter().flatten().find(|one| *one != only) {
+            None => Ok(Some(only)),
+            Some(other) => Err(RequestError::OtherNamespace {
+                resource: self.resource.to_string(),
+                namespace: other.to_owned(),
+                only: only.to_owned(),
+            }),
+        }
+    }
+
     /// The path of the collection; `namespace` overrides none.
     fn collection(&self, namespace: Option<&str>) -> Result<Query, RequestError> {
-        let namespace = self.namespace.as_deref().or(namespace);
+        let namespace = self.chosen(namespace)?;
         let checked = namespace.map(|ns| segment("namespace", ns)).transpose()?;
         Ok(Query::new(
             self.resource.collection_path(checked.as_deref()),
@@ -191,7 +208,7 @@ impl<K> Api<K> {
         name: &str,
         subresource: Option<&str>,
     ) -> Result<Query, RequestError> {
-        let namespace = self.namespace.as_deref().or(namespace);
+        let namespace = self.chosen(namespace)?;
         if namespace.is_none() && self.resource.scope == Scope::Namespaced {
             return Err(RequestError::NamespaceRequired {
                 resource: self.resource.to_string(),

@@ -1,6 +1,7 @@
 //! The client handle: what all requests share.
 
 mod body;
+mod dry_run;
 mod exchange;
 mod limiter;
 mod metering;
@@ -39,6 +40,7 @@ use crate::api::Api;
 use crate::config::{Config, ConnectError};
 use crate::credentials::Impersonation;
 use crate::error::Result;
+use crate::options::FieldValidation;
 use crate::transport::{Lane, ReqwestTransport, ServiceTransport, Transport, TransportOptions};
 
 /// A handle to one API server. Cloning is cheap and shares everything.
@@ -154,6 +156,51 @@ impl Client {
     #[must_use]
     pub fn with_field_manager(&self, manager: impl Into<String>) -> Self {
         self.with_options(|options| options.field_manager = Some(manager.into()))
+    }
+
+    /// The same client; writes that do not say what is to be done with unknown fields say this.
+    #[must_use]
+    pub fn with_field_validation(&self, validation: FieldValidation) -> Self {
+        self.with_options(|options| options.field_validation = Some(validation))
+    }
+
+    /// The same client for one namespace alone, which is also its
+    /// [default](Self::default_namespace).
+    ///
+    /// An [`Api`] of all namespaces is one of this namespace, objects that name none are created in
+    /// it, and whatever names another one is refused before anything is sent, as
+    /// [`OtherNamespace`](crate::RequestError::OtherNamespace). Cluster-scoped kinds are not
+    /// concerned, and [`raw`](Self::raw) requests are sent as they are.
+    ///
+    /// ```
+    /// # use evenkeel_client::{Client, Result};
+    /// # use evenkeel_meta::{ApiResource, Scope};
+    /// # async fn example(client: &Client, pods: ApiResource) -> Result<()> {
+    /// let shop = client.with_namespace("shop");
+    /// let all = shop.dynamic(pods, None); // all of the shop
+    /// assert!(all.in_namespace("bank").get("vault").await.is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_namespace(&self, namespace: impl Into<String>) -> Self {
+        let namespace = namespace.into();
+        self.with_options(|options| {
+            options.default_namespace.clone_from(&namespace);
+            options.only_namespace = Some(namespace);
+        })
+    }
+
+    /// The same client, none of whose writes is stored: the server does everything else, such as
+    /// validation and admission, and answers as if.
+    ///
+    /// It holds for every verb, subresources, deletions and [`raw`](Self::raw) requests included, and
+    /// cannot be undone by the options of a write. What is not a write in the server's eyes, such as a
+    /// command run in a pod, is none here. A lock that only seems to be taken elects nobody: give
+    /// elections a client that writes.
+    #[must_use]
+    pub fn with_dry_run(&self) -> Self {
+        self.with_options(|options| options.dry_run = true)
     }
 
     /// The same client, that acts as somebody else.

@@ -245,6 +245,17 @@ pub enum RequestError {
         /// Such as `deployments.apps`.
         resource: String,
     },
+    /// The client is for another namespace alone; see
+    /// [`Client::with_namespace`](crate::Client::with_namespace).
+    #[error("{resource} in namespace {namespace}: this client is for namespace {only} alone")]
+    OtherNamespace {
+        /// Such as `deployments.apps`.
+        resource: String,
+        /// The namespace that was asked for.
+        namespace: String,
+        /// The one that may be.
+        only: String,
+    },
     /// Server-side apply needs a field manager, in the options or on the client.
     #[error("server-side apply needs a field manager")]
     FieldManagerRequired,

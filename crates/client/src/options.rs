@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use evenkeel_meta::ResourceVersion;
 
+use crate::client::ClientOptions;
 use crate::query::Query;
 
 /// How many objects a page holds unless the caller says otherwise.
@@ -250,7 +251,7 @@ impl FieldValidation {
 pub struct WriteOptions {
     /// Who the fields belong to; the client's field manager when unset.
     pub field_manager: Option<String>,
-    /// What to do with unknown fields; the server's default when unset.
+    /// What to do with unknown fields; what the client says when unset, else the server's default.
     pub field_validation: Option<FieldValidation>,
     /// Run everything but the storing.
     pub dry_run: bool,
@@ -278,17 +279,22 @@ impl WriteOptions {
         self
     }
 
-    pub(crate) fn write_to(&self, default_manager: Option<&str>, query: &mut Query) {
+    /// What is not said here is said by the client's options.
+    pub(crate) fn write_to(&self, client: &ClientOptions, query: &mut Query) {
         if self.dry_run {
             query.add("dryRun", "All");
         }
         query.some(
             "fieldManager",
-            self.field_manager.as_deref().or(default_manager),
+            self.field_manager
+                .as_ref()
+                .or(client.field_manager.as_ref()),
         );
         query.some(
             "fieldValidation",
-            self.field_validation.map(FieldValidation::as_str),
+            self.field_validation
+                .or(client.field_validation)
+                .map(FieldValidation::as_str),
         );
     }
 }
@@ -332,8 +338,8 @@ impl PatchOptions {
         self
     }
 
-    pub(crate) fn write_to(&self, default_manager: Option<&str>, query: &mut Query) {
-        self.write.write_to(default_manager, query);
+    pub(crate) fn write_to(&self, client: &ClientOptions, query: &mut Query) {
+        self.write.write_to(client, query);
         query.flag("force", self.force);
     }
 }

@@ -50,18 +50,36 @@ impl Patch {
         before: &T,
         after: &T,
     ) -> Result<Option<Self>, EncodeError> {
-        let value = |object| serde_json::to_value(object).map_err(|error| EncodeError::new(&error));
-        let Some(mut patch) = difference(&value(before)?, &value(after)?) else {
-            return Ok(None);
-        };
-        let meta = before.metadata();
+        let patch = difference(&value(before)?, &value(after)?);
+        Ok(patch.map(|patch| Self::holding_for(before.metadata(), patch)))
+    }
+
+    /// The merge patch that makes the status of `before` into that of `after`, and nothing else;
+    /// `None` if they are the same.
+    ///
+    /// For [`Api::patch_status`](crate::Api::patch_status). It holds for the state `before`, as
+    /// [`between`](Self::between) says.
+    ///
+    /// # Errors
+    ///
+    /// When one of the two does not serialize.
+    pub fn between_statuses<T: Object + Serialize>(
+        before: &T,
+        after: &T,
+    ) -> Result<Option<Self>, EncodeError> {
+        let status = |object| Ok(json!({"status": value(object)?.get("status")}));
+        let patch = difference(&status(before)?, &status(after)?);
+        Ok(patch.map(|patch| Self::holding_for(before.metadata(), patch)))
+    }
+
+    fn holding_for(meta: &impl MetaView, mut patch: Value) -> Self {
         if let Some(version) = meta.resource_version() {
             patch["metadata"]["resourceVersion"] = json!(version);
         }
         if let Some(uid) = meta.uid() {
             patch["metadata"]["uid"] = json!(uid);
         }
-        Ok(Some(Self::merge(&patch)))
+        Self::merge(&patch)
     }
 
     /// RFC 6902: a list of operations.
@@ -124,6 +142,10 @@ pub(crate) fn encode(body: &(impl Serialize + ?Sized)) -> Result<Bytes, EncodeEr
         .map_err(|error| EncodeError::new(&error))
 }
 
+fn value<T: Serialize>(object: &T) -> Result<Value, EncodeError> {
+    serde_json::to_value(object).map_err(|error| EncodeError::new(&error))
+}
+
 /// The JSON merge patch from one value to the other; `None` if they are the same.
 fn difference(before: &Value, after: &Value) -> Option<Value> {
     let (Value::Object(from), Value::Object(to)) = (before, after) else {
@@ -183,5 +205,33 @@ mod tests {
         let before = json!({"metadata": {"name": "a"}, "data": {"k": "1"}});
         let after = json!({"metadata": {"name": "a"}, "data": {"k": "2"}});
         assert_eq!(between(before, after), Some(json!({"data": {"k": "2"}})));
+    }
+
+    #[test]
+    fn of_statuses_nothing_else_is_sent() {
+        let before = json!({
+            "metadata": {"name": "a", "uid": "u1", "resourceVersion": "7"},
+            "spec": {"n": 1}, "status": {"ready": 1, "old": true},
+        });
+        let mut after = before.clone();
+        after["metadata"]["labels"] = json!({"x": "1"});
+        after["spec"]["n"] = json!(2);
+        let status = |before: &Value, after: &Value| {
+            let (before, after) = (object(before.clone()), object(after.clone()));
+            let patch = Patch::between_statuses(&before, &after).unwrap()?;
+            Some(serde_json::from_slice::<Value>(&patch.body().unwrap()).unwrap())
+        };
+        assert_eq!(status(&before, &after), None);
+        after["status"] = json!({"ready": 2});
+        let of_this_state = json!({"uid": "u1", "resourceVersion": "7"});
+        assert_eq!(
+            status(&before, &after),
+            Some(json!({"metadata": of_this_state, "status": {"ready": 2, "old": null}}))
+        );
+        let none = json!({"metadata": {"name": "a", "uid": "u1", "resourceVersion": "7"}});
+        assert_eq!(
+            status(&none, &before),
+            Some(json!({"metadata": of_this_state, "status": {"ready": 1, "old": true}}))
+        );
     }
 }

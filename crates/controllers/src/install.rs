@@ -1,18 +1,12 @@
 //! All controllers of this crate into one Manager.
 
-use std::time::Duration;
-
 use evenkeel::{AddError, Clock, Manager};
-use evenkeel_events::Recorder;
 use evenkeel_gc::GarbageCollector;
 use evenkeel_store::AddIndexError;
 
 use crate::{
     Name, Selection, Setup, deployment, graph_pages, namespace, replicaset, serviceaccount,
 };
-
-/// How long events may take to be written once everything else has stopped.
-const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// Which controllers run, and how many keys each works on at once.
 ///
@@ -73,8 +67,7 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), InstallEr
         metrics: manager.registry().metrics(),
         clock: options.clock,
     };
-    // Not fenced: the last events of a term are written when it is over.
-    let recorder = Recorder::new(manager.unfenced_client().clone(), "evenkeel", "");
+    let recorder = manager.recorder("evenkeel");
     let reporter = |name: Name| recorder.component(name.as_str());
     for name in Name::ALL {
         if !options.controllers.contains(name) {
@@ -130,15 +123,5 @@ pub fn install(manager: &mut Manager, options: &Options) -> Result<(), InstallEr
             }
         }
     }
-    manager.run_always("events", move |term| {
-        let recorder = recorder.clone();
-        async move {
-            term.stop.cancelled().await;
-            if let Err(error) = recorder.shutdown(LAST_EVENTS).await {
-                tracing::warn!(%error, "Some events were not written");
-            }
-            Ok(())
-        }
-    });
     Ok(())
 }

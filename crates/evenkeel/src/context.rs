@@ -1,5 +1,7 @@
 mod desired;
 mod finalizers;
+mod status;
+mod write_error;
 
 use std::fmt;
 use std::hash::Hash;
@@ -8,6 +10,7 @@ use std::time::Duration;
 
 use evenkeel_client::{Client, Result, WriteOptions};
 use evenkeel_client::{Deleted, Patch, PatchOptions};
+use evenkeel_events::Recorder;
 use evenkeel_meta::{
     Complete, DeleteOptions, MetaView, Object, ObjectKey, Preconditions, Resource, Uid,
 };
@@ -15,7 +18,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use desired::Written;
+pub use write_error::{ChangeResult, WriteError};
 
+use crate::recorders::OwnRecorder;
 use crate::run::Run;
 use crate::writes::{SourceId, Writes};
 
@@ -29,6 +34,7 @@ use crate::writes::{SourceId, Writes};
 /// through the bare client is not noted.
 pub struct Context<K = ObjectKey> {
     pub(crate) client: Client,
+    pub(crate) recorder: Arc<OwnRecorder>,
     pub(crate) key: K,
     pub(crate) writes: Arc<Writes<K>>,
     pub(crate) run: Run<K>,
@@ -39,6 +45,27 @@ impl<K: Clone + Eq + Hash> Context<K> {
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Reports what happened to objects, as events of the controller's name, to the cluster that is
+    /// written to.
+    ///
+    /// It returns at once, correlates what happens again, and shares its queue with all recorders
+    /// of the Manager. Not fenced: what a run that lost its leadership says is still said.
+    ///
+    /// ```
+    /// # use evenkeel::Context;
+    /// # use k8s_openapi::api::core::v1::ConfigMap;
+    /// use evenkeel::events::{EventType, ObjectReference};
+    ///
+    /// fn complain(context: &Context, map: &ConfigMap) {
+    ///     let about = ObjectReference::of(map);
+    ///     context.recorder().event(&about, EventType::Warning, "Empty", "There is nothing in it");
+    /// }
+    /// ```
+    #[must_use]
+    pub fn recorder(&self) -> &Recorder {
+        self.recorder.get()
     }
 
     /// Whether the controller's store of `T` may lack writes that this run should know of.

@@ -30,6 +30,7 @@ pub use run::{ControllerError, Term};
 pub use watch::Watch;
 pub use watches::{ControllerHandle, DynamicWatch};
 
+use crate::recorders::Recorders;
 use crate::{Context, Outcome, ReconcileError, Reconciler};
 use feed::Feed;
 use watches::Watches;
@@ -49,6 +50,8 @@ pub struct Controller<K = ObjectKey> {
     timeout: Option<Duration>,
     limiter: Arc<dyn Fn() -> Box<dyn Limiter<K> + Send> + Send + Sync>,
     metrics: Option<Metrics>,
+    /// The Manager's, or those of the cluster where it writes to.
+    recorders: Option<Recorders>,
     is_running: AtomicBool,
 }
 
@@ -73,8 +76,9 @@ impl<K> Controller<K> {
     }
 
     /// Reports there unless the builder said otherwise.
-    pub(crate) fn report_to(&mut self, metrics: impl FnOnce() -> Metrics) {
+    pub(crate) fn report_to(&mut self, metrics: impl FnOnce() -> Metrics, recorders: &Recorders) {
         self.metrics.get_or_insert_with(metrics);
+        self.recorders.get_or_insert_with(|| recorders.clone());
     }
 }
 

@@ -73,37 +73,41 @@
 //! # Features
 //!
 //! `kube` (default) makes k8s-openapi's types and those of `#[derive(CustomResource)]` work as
-//! they are. The binary chooses k8s-openapi's `v1_xx` feature.
+//! they are. The binary chooses k8s-openapi's `v1_xx` feature. `clap` adds ready-made flags for
+//! the log and the election, in `args`.
 
+#[cfg(feature = "clap")]
+pub mod args;
 pub mod changed;
 mod clock;
 mod context;
 mod controller;
 mod debug;
+mod define;
 mod ledger;
 mod manager;
 mod metrics;
-mod ownership;
 mod probe;
 mod reconciler;
+mod recorders;
 mod run;
 mod serve;
 mod signal;
 mod writes;
 
 pub use clock::Clock;
-pub use context::{Context, Written};
+pub use context::{ChangeResult, Context, WriteError, Written};
 pub use controller::{
     Builder as ControllerBuilder, Controller, ControllerError, ControllerHandle, DynamicWatch, For,
     Named, Term, Watch,
 };
 pub use debug::{DebugPage, DebugPages};
+pub use define::{DefineError, define};
 pub use manager::{
     AddError, BoxError, Builder as ManagerBuilder, Cluster, Election, Manager, ManagerError,
-    ManagerHandle,
+    ManagerHandle, ManagerOptions,
 };
 pub use metrics::Registry;
-pub use ownership::{OwnershipError, controlled_by, owned_by};
 pub use probe::{Answer, Probe, Probes};
 pub use reconciler::{
     ObjectReconciler, Outcome, ReconcileError, ReconcileResult, Reconciler, Retry,

@@ -4,25 +4,30 @@ mod builder;
 mod cluster;
 mod group;
 mod handle;
+mod options;
 mod run;
 
 use std::fmt;
 use std::future::Future;
 use std::hash::Hash;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use evenkeel_client::Client;
 use evenkeel_election::{Elector, FenceCell, FencedTransport};
+use evenkeel_events::Recorder;
 use evenkeel_meta::Resource;
 use evenkeel_store::{Informer, InformerOptions, Informers};
 use serde::de::DeserializeOwned;
 
-pub use builder::{Builder, Election, ManagerError};
+pub use builder::{Builder, ManagerError};
 pub use cluster::Cluster;
 pub use handle::{AddError, ManagerHandle};
+pub use options::{Election, ManagerOptions};
 
-use crate::{Controller, DebugPages, Endpoint, Probes, Registry, Term};
+use crate::recorders::Recorders;
+use crate::{BindError, Controller, DebugPages, Endpoint, Probes, Registry, Term};
 use group::{Group, Work};
 
 /// The parts of a controller process: client, informers, controllers, endpoints, election.
@@ -119,6 +124,37 @@ impl Manager {
         self.elector.as_ref()
     }
 
+    /// A recorder that reports as `component`, for what is no reconciler: those have
+    /// [`Context::recorder`](crate::Context::recorder). Events are written leading or not, and what is
+    /// left of them when the Manager stops is written within two seconds.
+    ///
+    /// # Panics
+    ///
+    /// The first time, outside a tokio runtime.
+    #[must_use]
+    pub fn recorder(&self, component: &str) -> Recorder {
+        self.handle.shared.recorders.of(component)
+    }
+
+    /// Answers probes, metrics and debugging pages over plain HTTP at `address`, for as long as
+    /// the Manager runs, and says where: with port 0 the system chooses one.
+    ///
+    /// Short for an [`Endpoint`] with all three, which can do more: TLS, a guard, webhooks.
+    ///
+    /// # Errors
+    ///
+    /// When the port is taken.
+    pub async fn serve_probes(&mut self, address: SocketAddr) -> Result<SocketAddr, BindError> {
+        let endpoint = Endpoint::bind(address, None).await?;
+        let bound = endpoint.local_addr().unwrap_or(address);
+        let endpoint = endpoint
+            .with_probes(self.probes().clone())
+            .with_metrics(self.registry().clone())
+            .with_debug_pages(self.debug_pages.clone());
+        self.serve(endpoint);
+        Ok(bound)
+    }
+
     /// Serves an endpoint for as long as the Manager runs.
     pub fn serve(&mut self, endpoint: Endpoint) {
         self.endpoints.push(endpoint);
@@ -155,15 +191,17 @@ impl Manager {
         client: Client,
     ) -> Result<Cluster, AddError> {
         let name = name.into();
+        let metrics = self.registry().metrics();
+        let recorders = Recorders::new(client.clone(), metrics.clone());
         let client = match &self.fence {
             Some(cell) => client.with_transport(|inner| FencedTransport::new(inner, cell.clone())),
             None => client,
         };
         let informers = Informers::builder(client.clone())
             .name(Arc::clone(&name))
-            .metrics(self.registry().metrics())
+            .metrics(metrics)
             .build();
-        let cluster = Cluster::new(name, client, informers);
+        let cluster = Cluster::new(name, client, informers, recorders);
         self.handle.add_cluster(&cluster)?;
         Ok(cluster)
     }

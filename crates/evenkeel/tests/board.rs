@@ -106,9 +106,8 @@ async fn every_metric_of_the_board_is_exported() {
         .build()
         .unwrap();
     // No such files: what counts is that it is counted.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let files = TlsFiles::in_directory("/nowhere");
-    assert!(Tls::from_files(files, provider, &registry.metrics()).is_err());
+    assert!(Tls::from_files(files, &registry.metrics()).is_err());
 
     let stop = CancellationToken::new();
     let running = tokio::spawn(manager.run(stop.clone()));

@@ -6,11 +6,9 @@ mod plane;
 use std::sync::Arc;
 
 use evenkeel::client::{Patch, PatchOptions};
-use evenkeel::meta::{DeleteOptions, MetaView, Object, ObjectKey};
+use evenkeel::meta::{DeleteOptions, MetaMut, MetaView, Object, ObjectKey};
 use evenkeel::store::{InformerOptions, Store};
-use evenkeel::{
-    Context, Controller, ObjectReconciler, Outcome, ReconcileResult, Written, controlled_by,
-};
+use evenkeel::{Context, Controller, ObjectReconciler, Outcome, ReconcileResult, Written};
 use http::Method;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
@@ -37,22 +35,28 @@ impl ObjectReconciler<ConfigMap> for Secrets {
                 context.delete(&**secret, DeleteOptions::default()).await?;
                 return Ok(Outcome::Done);
             }
-            let rest = context.remove_finalizer(&*map, FINALIZER).await?;
-            assert!(rest.is_some_and(|map| !map.metadata.has_finalizer(FINALIZER)));
+            let (rest, written) = context.remove_finalizer(&map, FINALIZER).await?;
+            assert!(!rest.metadata.has_finalizer(FINALIZER));
+            assert_eq!(written, Written::Patched);
             return Ok(Outcome::Done);
         }
-        context.add_finalizer(&*map, FINALIZER).await?;
-        let draft = || named(&key);
-        let owner = controlled_by(&*map, &draft())?;
+        let had_it = map.metadata.has_finalizer(FINALIZER);
+        let (map, written) = context.add_finalizer(&map, FINALIZER).await?;
+        assert!(map.metadata.has_finalizer(FINALIZER));
+        assert_eq!(written == Written::Unchanged, had_it);
         let word = map.data.clone().unwrap_or_default().remove("word");
         let (secret, written) = context
-            .create_or_patch(secret.as_deref(), draft, |secret| {
-                secret.metadata.owner_references = Some(vec![owner.into()]);
-                secret.string_data = None;
-                let bytes = k8s_openapi::ByteString(word.unwrap_or_default().into_bytes());
-                let data = secret.data.get_or_insert_default();
-                data.insert("word".to_owned(), bytes);
-            })
+            .create_or_patch(
+                secret.as_deref(),
+                || named(&key),
+                |secret| {
+                    secret.string_data = None;
+                    let bytes = k8s_openapi::ByteString(word.unwrap_or_default().into_bytes());
+                    let data = secret.data.get_or_insert_default();
+                    data.insert("word".to_owned(), bytes);
+                    secret.metadata.set_controller(&*map)
+                },
+            )
             .await?;
         assert_eq!(secret.metadata().name(), key.name());
         self.done.lock().push(written);
@@ -104,7 +108,11 @@ async fn parts_are_made_mended_and_cleaned_up() {
 
     // What others wrote beside it stays, and the patch holds for the state that was read.
     plane.server.take_requests();
-    let foreign = Patch::merge(&json!({"metadata": {"labels": {"team": "a"}}}));
+    let other = json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u0"});
+    let owners = [other, json!(secret.metadata.owner_references.unwrap()[0])];
+    let foreign = Patch::merge(&json!({"metadata": {
+        "labels": {"team": "a"}, "ownerReferences": owners,
+    }}));
     let options = PatchOptions::default();
     api.patch("web", &foreign, &options).await.unwrap();
     let word = Patch::merge(&json!({"data": {"word": "two"}}));
@@ -112,6 +120,7 @@ async fn parts_are_made_mended_and_cleaned_up() {
     settle().await;
     let secret = api.get("web").await.unwrap();
     assert_eq!(secret.metadata.label("team"), Some("a"));
+    assert_eq!(json!(secret.metadata.owner_references), json!(owners));
     assert_eq!(secret.data.unwrap()["word"].0, b"two");
     let patches = |requests: &[evenkeel_apiserver::LoggedRequest]| {
         let ours = requests.iter().filter(|request| {
@@ -143,7 +152,7 @@ impl ObjectReconciler<ConfigMap> for Pins {
         // What this one acts on may be older than what the other one has written.
         let shown = self.0.get(&map.metadata.key()).unwrap_or(map);
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        context.add_finalizer(&*shown, self.1).await?;
+        context.add_finalizer(&shown, self.1).await?;
         Ok(Outcome::Done)
     }
 }

@@ -3,11 +3,13 @@
 //! Such types never implement the traits by hand. This is the only place below the facade
 //! that knows kube-core and k8s-openapi.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference as KubeOwner};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    Condition as KubeCondition, ObjectMeta, OwnerReference as KubeOwner, Time,
+};
 
 use crate::{
-    ApiResource, Complete, MetaView, Object, OwnerReference, OwnerView, Resource, ResourceVersion,
-    Scope, Timestamp,
+    ApiResource, Complete, Condition, ConditionEntry, MetaMut, MetaView, Object, OwnerReference,
+    OwnerView, Resource, ResourceVersion, Scope, Timestamp,
 };
 
 impl<K: kube_core::Resource> Object for K {
@@ -141,12 +143,60 @@ impl From<OwnerReference> for KubeOwner {
     }
 }
 
+impl MetaMut for ObjectMeta {
+    fn put_owner(&mut self, reference: OwnerReference) {
+        let reference = KubeOwner::from(reference);
+        let owners = self.owner_references.get_or_insert_default();
+        match owners.iter_mut().find(|one| one.uid == reference.uid) {
+            Some(one) => *one = reference,
+            None => owners.push(reference),
+        }
+    }
+
+    fn remove_owner(&mut self, uid: &str) -> bool {
+        let Some(owners) = &mut self.owner_references else {
+            return false;
+        };
+        let before = owners.len();
+        owners.retain(|one| one.uid != uid);
+        owners.len() < before
+    }
+}
+
+impl ConditionEntry for KubeCondition {
+    fn type_(&self) -> &str {
+        &self.type_
+    }
+
+    fn status(&self) -> &str {
+        &self.status
+    }
+
+    fn last_transition_time(&self) -> Option<Timestamp> {
+        Some(self.last_transition_time.0.into())
+    }
+
+    fn from_condition(condition: Condition) -> Self {
+        let since = condition.last_transition_time;
+        Self {
+            type_: condition.type_,
+            status: condition.status.as_str().to_owned(),
+            observed_generation: condition.observed_generation,
+            last_transition_time: Time(since.unwrap_or(Timestamp::from_second(0)).into()),
+            reason: condition.reason,
+            message: condition.message,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::apps::v1::Deployment;
-    use k8s_openapi::api::core::v1::Node;
+    use k8s_openapi::api::core::v1::{ConfigMap, Node};
+    use serde_json::json;
 
-    use crate::{MetaView, Object, Resource, Scope};
+    use super::KubeCondition;
+    use crate::{Condition, Conditions, MetaMut, MetaView, Object, Resource, Scope, Timestamp};
 
     #[test]
     fn k8s_openapi_types_are_resources() {
@@ -163,5 +213,40 @@ mod tests {
             Some(7)
         );
         assert!(node.metadata().is_terminating());
+    }
+
+    #[test]
+    fn owners_of_k8s_openapi_types_are_set_beside_others() {
+        let owner: Node =
+            serde_json::from_value(json!({"metadata": {"name": "n", "uid": "u1"}})).unwrap();
+        let other = json!({"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u0"});
+        let mut map: ConfigMap = serde_json::from_value(json!({"metadata":
+            {"name": "m", "namespace": "ns", "ownerReferences": [other]}}))
+        .unwrap();
+        map.metadata.add_owner(&owner).unwrap();
+        map.metadata.set_controller(&owner).unwrap();
+        let ours = json!({"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u1",
+            "controller": true, "blockOwnerDeletion": true});
+        assert_eq!(json!(map.metadata.owner_references), json!([other, ours]));
+        assert!(map.metadata.remove_owner("u0"));
+        assert!(!map.metadata.remove_owner("u0"));
+        assert_eq!(json!(map.metadata.owner_references), json!([ours]));
+    }
+
+    #[test]
+    fn conditions_of_k8s_openapi_keep_the_time_of_their_change() {
+        let mut conditions: Vec<KubeCondition> = Vec::new();
+        let found = |holds: bool| Condition::new("Ready", holds, "Why").observed(Some(2));
+        let second = Timestamp::from_second;
+        assert!(conditions.set_condition(found(true), second(1_800_000_000)));
+        assert!(!conditions.set_condition(found(true), second(1_800_000_001)));
+        assert_eq!(
+            json!(conditions),
+            json!([{"type": "Ready", "status": "True", "observedGeneration": 2, "reason": "Why",
+                "lastTransitionTime": "2027-01-15T08:00:00Z", "message": ""}])
+        );
+        assert!(conditions.set_condition(found(false), second(1_800_000_002)));
+        let since = conditions[0].last_transition_time.0;
+        assert_eq!(Timestamp::from(since), second(1_800_000_002));
     }
 }

@@ -56,12 +56,14 @@
 
 #[cfg(feature = "kube")]
 mod bridge;
+mod condition;
 mod dynamic;
 mod key;
 mod meta;
 mod object;
 mod options;
 mod owner;
+mod ownership;
 mod packed;
 mod reason;
 mod resource;
@@ -73,12 +75,14 @@ mod uid;
 
 #[cfg(feature = "kube")]
 pub use bridge::StaticScope;
+pub use condition::{Condition, ConditionEntry, ConditionStatus, Conditions};
 pub use dynamic::DynamicObject;
 pub use key::{ObjectKey, ParseKeyError};
 pub use meta::{Meta, Metadata, TypeMeta};
 pub use object::{Complete, MetaView, Object};
 pub use options::{DeleteOptions, PatchKind, Preconditions, PropagationPolicy};
 pub use owner::{OwnerReference, OwnerView};
+pub use ownership::{MetaMut, OwnershipError};
 pub use packed::{Interner, PackedMeta};
 pub use reason::Reason;
 pub use resource::{ApiResource, GroupResource, GroupVersionKind, Resource, Scope};

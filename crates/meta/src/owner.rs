@@ -43,7 +43,7 @@ impl OwnerReference {
     /// A reference to `owner`, which must come from the server: without a UID it would be dangling.
     ///
     /// Not as the managing controller, and not blocking. Whether the owner *may* own an object
-    /// depends on both: the facade's `owned_by` and `controlled_by` check that.
+    /// depends on both: [`MetaMut`](crate::MetaMut) checks that, and keeps the other owners.
     #[must_use]
     pub fn to<O: Resource>(owner: &O) -> Self {
         let resource = O::api_resource();

@@ -37,9 +37,31 @@ pub enum TlsError {
     /// The key and the certificate do not go together, or the provider knows neither.
     #[error("cannot serve with this certificate: {0}")]
     Unusable(#[from] rustls::Error),
+    /// No feature chooses a TLS provider, and the program has installed none.
+    #[error("no TLS provider: choose the feature ring or aws-lc-rs, or hand one in")]
+    NoProvider,
     /// No client could be known by these authorities.
     #[error("cannot verify clients: {0}")]
     ClientCa(#[from] VerifierBuilderError),
+}
+
+/// The provider that a feature chooses, or else the one that the program has installed.
+#[cfg_attr(
+    any(feature = "ring", feature = "aws-lc-rs"),
+    expect(
+        clippy::unnecessary_wraps,
+        reason = "it fails when neither provider's feature is on"
+    )
+)]
+pub(crate) fn provider() -> Result<Arc<CryptoProvider>, TlsError> {
+    #[cfg(feature = "ring")]
+    return Ok(Arc::new(rustls::crypto::ring::default_provider()));
+    #[cfg(all(feature = "aws-lc-rs", not(feature = "ring")))]
+    return Ok(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+    #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
+    CryptoProvider::get_default()
+        .cloned()
+        .ok_or(TlsError::NoProvider)
 }
 
 impl TlsIdentity {

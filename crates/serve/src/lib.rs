@@ -54,6 +54,11 @@
 //!   reported.
 //! - No task outlives the future of [`Server::serve`].
 //!
+//! # Features
+//!
+//! `ring` (default) or `aws-lc-rs` is the TLS provider of [`Tls::from_files`];
+//! [`Tls::from_files_with`] takes any other.
+//!
 //! # What it costs
 //!
 //! A task a connection. Files of certificates are read every ten seconds.

@@ -103,7 +103,7 @@ async fn controller_runtime_t73_a_new_pair_is_used_and_a_bad_one_is_counted_and_
     directory.write(&first);
     let sink = MemorySink::new();
     let files = TlsFiles::in_directory(&directory.0);
-    let tls = Tls::from_files(files, provider(), &Metrics::new(sink.clone())).unwrap();
+    let tls = Tls::from_files(files, &Metrics::new(sink.clone())).unwrap();
     let both = [&first, &second];
     let is = async |made: &Made| shown(&tls, &both, None).await.unwrap() == *made.cert.der();
     assert!(is(&first).await);
@@ -148,7 +148,7 @@ async fn controller_runtime_t73_files_may_be_renamed_over_and_moved_away() {
     };
     link("one");
     let files = TlsFiles::in_directory(directory.0.join("data"));
-    let tls = Tls::from_files(files, provider(), &Metrics::none()).unwrap();
+    let tls = Tls::from_files(files, &Metrics::none()).unwrap();
     let both = [&first, &second];
     link("two");
     assert!(tls.reload());
@@ -170,7 +170,7 @@ async fn controller_runtime_t73_a_server_looks_every_ten_seconds() {
     let (first, second) = (make(), make());
     directory.write(&first);
     let files = TlsFiles::in_directory(&directory.0);
-    let tls = Tls::from_files(files, provider(), &Metrics::none()).unwrap();
+    let tls = Tls::from_files(files, &Metrics::none()).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = Server::bind(address, Some(tls.clone())).await.unwrap();
     let stop = CancellationToken::new();
@@ -194,7 +194,7 @@ async fn with_an_authority_a_client_must_show_a_certificate() {
     fs::write(&ca, client.cert.pem()).unwrap();
     let mut files = TlsFiles::in_directory(&directory.0);
     files.client_ca = Some(ca.clone());
-    let tls = Tls::from_files(files, provider(), &Metrics::none()).unwrap();
+    let tls = Tls::from_files(files, &Metrics::none()).unwrap();
     assert!(shown(&tls, &[&server], Some(&client)).await.is_ok());
     assert!(shown(&tls, &[&server], None).await.is_err());
     assert!(shown(&tls, &[&server], Some(&stranger)).await.is_err());
@@ -208,7 +208,7 @@ async fn with_an_authority_a_client_must_show_a_certificate() {
 fn files_that_are_no_pair_are_refused_at_the_start() {
     let directory = Directory::new();
     let sink = MemorySink::new();
-    let open = |files| Tls::from_files(files, provider(), &Metrics::new(sink.clone()));
+    let open = |files| Tls::from_files(files, &Metrics::new(sink.clone()));
     let files = TlsFiles::in_directory(&directory.0);
     let error = open(files.clone()).unwrap_err().to_string();
     assert!(error.contains("tls.crt"), "{error}");

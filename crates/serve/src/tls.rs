@@ -12,6 +12,7 @@ use rustls::{RootCertStore, ServerConfig};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 
+use crate::identity::provider;
 use crate::{TlsError, TlsIdentity};
 
 /// How often the files are looked at.
@@ -94,10 +95,22 @@ impl Tls {
     /// While the files hold no usable pair, the last good one stays in use; each look counts in
     /// `certwatcher_read_certificate_errors_total` and [`problem`](Self::problem) says what it is.
     ///
+    /// The TLS provider is the one that the feature `ring` or `aws-lc-rs` chooses, `ring` if both
+    /// are on; with neither, the one that the program has installed.
+    ///
+    /// # Errors
+    ///
+    /// When the files hold no usable pair now; [`TlsError::NoProvider`].
+    pub fn from_files(files: TlsFiles, metrics: &Metrics) -> Result<Self, TlsError> {
+        Self::from_files_with(files, provider()?, metrics)
+    }
+
+    /// The same with this TLS provider, whatever the features are.
+    ///
     /// # Errors
     ///
     /// When the files hold no usable pair now.
-    pub fn from_files(
+    pub fn from_files_with(
         files: TlsFiles,
         provider: Arc<CryptoProvider>,
         metrics: &Metrics,

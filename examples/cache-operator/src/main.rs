@@ -1,43 +1,54 @@
 //! The operator, on the current kubeconfig's cluster or the one that it runs in.
-//!
-//! `cache-operator [ADDRESS]`: probes and metrics are at `0.0.0.0:8081` unless said.
+
+use std::net::SocketAddr;
 
 use cache_operator::{Cache, install};
-use evenkeel::client::{Client, Config, PatchOptions};
+use clap::Parser;
+use evenkeel::args::{ElectionArgs, LogFormat, LoggingArgs};
+use evenkeel::client::{Client, Config};
 use evenkeel::meta::ObjectKey;
-use evenkeel::{BoxError, Clock, Election, Endpoint, Manager};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use evenkeel::{BoxError, Clock, Manager, ManagerOptions};
 use kube_core::CustomResourceExt;
-use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// Makes caches: a ConfigMap, a Deployment and a Service each.
+#[derive(Parser)]
+struct Args {
+    /// Where probes and metrics are.
+    #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:8081")]
+    health_probe_bind_address: SocketAddr,
+    #[command(flatten)]
+    election: ElectionArgs,
+    #[command(flatten)]
+    logging: LoggingArgs,
+}
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    tracing_subscriber::fmt().init();
-    let address = std::env::args().nth(1);
-    let address = address.as_deref().unwrap_or("0.0.0.0:8081").parse()?;
-    let config = Config::infer()?;
-    let home = config.default_namespace().to_owned();
-    let client = Client::connect(&config)?.with_field_manager("cache-operator");
-    let force = PatchOptions::default().force();
-    let definitions = client.all::<CustomResourceDefinition>();
-    let (name, definition) = (Cache::crd_name(), Cache::crd());
-    definitions.apply(name, &definition, &force).await?;
-
-    let election = Election::new(&*home, "cache-operator");
-    let mut manager = Manager::builder(client).election(election).build()?;
-    install(
-        &mut manager,
-        ObjectKey::namespaced(&home, "caches"),
-        Clock::system(),
-    )?;
-    let endpoint = Endpoint::bind(address, None).await?;
-    let (probes, registry) = (manager.probes().clone(), manager.registry().clone());
-    manager.serve(endpoint.with_probes(probes).with_metrics(registry));
-
-    let stop = CancellationToken::new();
-    tokio::select! {
-        ended = manager.run(stop.clone()) => ended?,
-        second_signal = evenkeel::stop_on_signal(stop) => second_signal?,
+    let args = Args::parse();
+    let directives = args
+        .logging
+        .directives(LoggingArgs::INFO, &["cache_operator"]);
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| directives.into());
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match args.logging.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().init(),
     }
+
+    let config = Config::infer()?;
+    let home = config.default_namespace();
+    let client = Client::connect(&config)?.with_field_manager("cache-operator");
+    evenkeel::define(&client, [Cache::crd()]).await?;
+
+    let mut options = ManagerOptions::default();
+    options.election = args.election.election(home, "cache-operator")?;
+    let mut manager = Manager::builder(client).options(options).build()?;
+    let directory = ObjectKey::namespaced(home, "caches");
+    install(&mut manager, directory, Clock::system())?;
+    manager.serve_probes(args.health_probe_bind_address).await?;
+    manager.run_until_signal().await?;
     Ok(())
 }

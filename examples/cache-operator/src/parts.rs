@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel::meta::{MetaMut, OwnershipError};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{
     ConfigMap, ConfigMapVolumeSource, Container, ContainerPort, PodSpec, Service, ServicePort,
     ServiceSpec, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::{Cache, CacheSpec, Eviction};
@@ -68,14 +69,13 @@ pub fn named(cache: &Cache) -> ObjectMeta {
 }
 
 /// What makes an object a part of a cache. Labels and owners that others have put there stay.
-pub fn mark(meta: &mut ObjectMeta, owner: OwnerReference) {
+///
+/// # Errors
+/// Somebody else controls the object.
+pub fn mark(meta: &mut ObjectMeta, cache: &Cache) -> Result<(), OwnershipError> {
     let labels = meta.labels.get_or_insert_default();
     labels.insert(MANAGED_BY.0.to_owned(), MANAGED_BY.1.to_owned());
-    let owners = meta.owner_references.get_or_insert_default();
-    match owners.iter_mut().find(|other| other.uid == owner.uid) {
-        Some(there) => *there = owner,
-        None => owners.push(owner),
-    }
+    meta.set_controller(cache)
 }
 
 /// The ConfigMap holds the configuration, and nothing else.

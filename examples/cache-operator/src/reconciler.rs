@@ -1,18 +1,17 @@
 use std::sync::Arc;
 
-use evenkeel::client::Patch;
+use evenkeel::events::{EventType, ObjectReference};
 use evenkeel::meta::{LabelSelector, MetaView, ObjectKey};
 use evenkeel::store::{InformerOptions, Store};
 use evenkeel::{
     AddError, Clock, Context, Controller, Manager, ObjectReconciler, Outcome, ReconcileError,
-    ReconcileResult, Watch, Written, changed, controlled_by,
+    ReconcileResult, Watch, Written, changed,
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Service};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::parts::{self, MANAGED_BY, PORT};
-use crate::{Cache, CacheStatus, directory, status};
+use crate::{Cache, directory, status};
 
 /// A cache has it as long as its line may be in the directory.
 pub const FINALIZER: &str = "example.evenkeel.dev/directory";
@@ -68,15 +67,20 @@ impl ObjectReconciler<Cache> for Caches {
             return self.clean_up(context, &cache).await;
         }
         // Before there is anything to clean up.
-        let cache = match context.add_finalizer(&*cache, FINALIZER).await? {
-            Some(newer) => Arc::new(newer),
-            None => cache,
-        };
+        let (cache, _) = context.add_finalizer(&cache, FINALIZER).await?;
         let configuration = match parts::configuration(&cache.spec) {
             Ok(configuration) => configuration,
             Err(why) => {
-                let status = status::refused(&cache, &why, &self.now());
-                report(context, &cache, status).await?;
+                let refused = |cache: &mut Cache| status::refused(cache, &why, self.clock.now());
+                context.write_status(&*cache, refused).await?;
+                let about = ObjectReference::of(&*cache);
+                let recorder = context.recorder();
+                recorder.event(
+                    &about,
+                    EventType::Warning,
+                    "ReservedSetting",
+                    why.to_string(),
+                );
                 // No retry will mend what the user wrote.
                 return Err(ReconcileError::permanent(why));
             }
@@ -84,8 +88,9 @@ impl ObjectReconciler<Cache> for Caches {
         let deployment = self.make_parts(context, &cache, &configuration).await?;
         let address = address(&cache);
         self.enter(context, &cache, &address).await?;
-        let status = status::running(&cache, &deployment, &address, &self.now());
-        report(context, &cache, status).await?;
+        let now = self.clock.now();
+        let running = |cache: &mut Cache| status::running(cache, &deployment, &address, now);
+        context.write_status(&*cache, running).await?;
         Ok(Outcome::Done)
     }
 }
@@ -103,14 +108,13 @@ impl Caches {
             metadata: parts::named(cache),
             ..ConfigMap::default()
         };
-        let owner = controlled_by(cache, map.as_deref().unwrap_or(&draft))?;
         let (_, written) = context
             .create_or_patch(
                 map.as_deref(),
                 || draft,
                 |map| {
-                    parts::mark(&mut map.metadata, owner.into());
                     parts::shape_config_map(map, configuration);
+                    parts::mark(&mut map.metadata, cache)
                 },
             )
             .await?;
@@ -123,14 +127,13 @@ impl Caches {
             metadata: parts::named(cache),
             ..Deployment::default()
         };
-        let owner = controlled_by(cache, deployment.as_deref().unwrap_or(&draft))?;
         let (made, _) = context
             .create_or_patch(
                 deployment.as_deref(),
                 || draft,
                 |deployment| {
-                    parts::mark(&mut deployment.metadata, owner.into());
                     parts::shape_deployment(deployment, cache, configuration);
+                    parts::mark(&mut deployment.metadata, cache)
                 },
             )
             .await?;
@@ -140,14 +143,13 @@ impl Caches {
             metadata: parts::named(cache),
             ..Service::default()
         };
-        let owner = controlled_by(cache, service.as_deref().unwrap_or(&draft))?;
         context
             .create_or_patch(
                 service.as_deref(),
                 || draft,
                 |service| {
-                    parts::mark(&mut service.metadata, owner.into());
                     parts::shape_service(service, cache);
+                    parts::mark(&mut service.metadata, cache)
                 },
             )
             .await?;
@@ -178,7 +180,7 @@ impl Caches {
     }
 
     /// The parts go with their owner; the line is for us to take out.
-    async fn clean_up(&self, context: &Context, cache: &Cache) -> ReconcileResult {
+    async fn clean_up(&self, context: &Context, cache: &Arc<Cache>) -> ReconcileResult {
         if cache.metadata.has_finalizer(FINALIZER) {
             // Not first looked up in the store: a line that is not there yet would stay for ever.
             let target = directory::first(&self.directory, &cache.metadata.key(), "").metadata;
@@ -191,27 +193,6 @@ impl Caches {
         }
         Ok(Outcome::Done)
     }
-
-    fn now(&self) -> Time {
-        Time(self.clock.now().into())
-    }
-}
-
-/// Writes the status, if it is not what is there.
-async fn report(
-    context: &Context,
-    cache: &Cache,
-    status: CacheStatus,
-) -> Result<(), ReconcileError> {
-    let after = Cache {
-        status: Some(status),
-        ..cache.clone()
-    };
-    if let Some(difference) = Patch::between(cache, &after)? {
-        let target = &cache.metadata;
-        context.patch_status::<Cache>(target, &difference).await?;
-    }
-    Ok(())
 }
 
 fn address(cache: &Cache) -> String {

@@ -1,14 +1,13 @@
 //! What there is, as the status of a cache.
 
+use evenkeel::meta::{Condition, Conditions, Timestamp};
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentStatus};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::parts::Reserved;
 use crate::{Cache, CacheStatus};
 
 /// The status of a cache whose parts are as they should be, of which `deployment` is the state.
-#[must_use]
-pub fn running(cache: &Cache, deployment: &Deployment, address: &str, now: &Time) -> CacheStatus {
+pub fn running(cache: &mut Cache, deployment: &Deployment, address: &str, now: Timestamp) {
     let none = DeploymentStatus::default();
     let there = deployment.status.as_ref().unwrap_or(&none);
     let wanted = cache.spec.replicas;
@@ -22,51 +21,31 @@ pub fn running(cache: &Cache, deployment: &Deployment, address: &str, now: &Time
         && updated == wanted
         && ready == wanted
         && there.replicas.unwrap_or_default() == wanted;
-    let accepted = ("Accepted", true, "Valid", String::new());
+    let reason = if all { "AllAvailable" } else { "RollingOut" };
     let counts = format!("{ready} of {wanted} are available, {updated} of them up to date");
-    let ready_condition = match all {
-        true => ("Ready", true, "AllAvailable", counts),
-        false => ("Ready", false, "RollingOut", counts),
-    };
-    CacheStatus {
-        observed_generation: cache.metadata.generation,
-        ready_replicas: there.ready_replicas.unwrap_or_default(),
-        address: Some(address.to_owned()),
-        conditions: conditions(cache, [accepted, ready_condition], now),
-    }
+    let status = report(cache, Condition::new("Accepted", true, "Valid"), now);
+    status.ready_replicas = there.ready_replicas.unwrap_or_default();
+    status.address = Some(address.to_owned());
+    report(
+        cache,
+        Condition::new("Ready", all, reason).message(counts),
+        now,
+    );
 }
 
 /// The status of a cache that cannot be made as it is asked for. What runs already goes on.
-#[must_use]
-pub fn refused(cache: &Cache, why: &Reserved, now: &Time) -> CacheStatus {
-    let accepted = ("Accepted", false, "ReservedSetting", why.to_string());
-    let mut status = cache.status.clone().unwrap_or_default();
-    status.observed_generation = cache.metadata.generation;
-    let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
-    let ready = ready.cloned();
-    status.conditions = conditions(cache, [accepted], now);
-    status.conditions.extend(ready);
-    status
+pub fn refused(cache: &mut Cache, why: &Reserved, now: Timestamp) {
+    let accepted = Condition::new("Accepted", false, "ReservedSetting");
+    report(cache, accepted.message(why.to_string()), now);
 }
 
-/// Type, whether it holds, reason, message.
-type Finding = (&'static str, bool, &'static str, String);
-
-/// The time of a condition is that of its last change from one to the other.
-fn conditions<const N: usize>(cache: &Cache, findings: [Finding; N], now: &Time) -> Vec<Condition> {
-    let before = cache.status.as_ref().map(|status| &*status.conditions);
-    let condition = |(type_, holds, reason, message): Finding| {
-        let status = if holds { "True" } else { "False" };
-        let mut known = before.unwrap_or_default().iter();
-        let same = known.find(|one| one.type_ == type_ && one.status == status);
-        Condition {
-            type_: type_.to_owned(),
-            status: status.to_owned(),
-            reason: reason.to_owned(),
-            message,
-            observed_generation: cache.metadata.generation,
-            last_transition_time: same.map_or(now, |one| &one.last_transition_time).clone(),
-        }
-    };
-    findings.map(condition).into()
+/// Of the generation that was acted on.
+fn report(cache: &mut Cache, found: Condition, now: Timestamp) -> &mut CacheStatus {
+    let generation = cache.metadata.generation;
+    let status = cache.status.get_or_insert_default();
+    status.observed_generation = generation;
+    status
+        .conditions
+        .set_condition(found.observed(generation), now);
+    status
 }

@@ -1,17 +1,23 @@
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
-use clap::{ArgAction, Args};
-use evenkeel_election::{Legacy, Lock, Timing};
+use clap::Args;
+use evenkeel::Election;
+use evenkeel::args::{ElectionArgs, ElectionArgsError};
 
-use super::{Connection, at_least_one, boolean};
-use crate::duration;
-use crate::error::Failure;
+use super::{Connection, at_least_one};
+
+/// The Lease unless the flags say otherwise.
+const LEASE: &str = "kube-controller-manager";
+const LEASE_NAMESPACE: &str = "kube-system";
 
 /// `evenkeel controller-manager`: names and defaults are kube-controller-manager's (contract
 /// kcm §3.2).
 #[derive(Debug, Args)]
+#[command(
+    mut_arg("leader_elect_resource_name", |arg| arg.default_value(LEASE)),
+    mut_arg("leader_elect_resource_namespace", |arg| arg.default_value(LEASE_NAMESPACE)),
+)]
 pub(crate) struct ControllerManagerArgs {
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -55,6 +61,11 @@ pub(crate) struct ControllerManagerArgs {
 }
 
 impl ControllerManagerArgs {
+    /// The Lease to compete for; `None` runs the controllers without an election.
+    pub(crate) fn election(&self) -> Result<Option<Election>, ElectionArgsError> {
+        self.election.election(LEASE_NAMESPACE, LEASE)
+    }
+
     /// Rate and burst of the client; `None` is no limit.
     pub(crate) fn rate_limit(&self) -> Option<(f64, u32)> {
         let qps = match self.kube_api_qps {
@@ -66,104 +77,6 @@ impl ControllerManagerArgs {
             burst => burst,
         };
         (qps > 0.0).then_some((qps, burst))
-    }
-}
-
-/// Who leads.
-#[derive(Debug, Args)]
-pub(crate) struct ElectionArgs {
-    /// Runs controllers only while this process holds the lease.
-    #[arg(
-        long,
-        value_name = "BOOL",
-        default_value = "true",
-        default_missing_value = "true",
-        num_args = 0..=1,
-        require_equals = true,
-        action = ArgAction::Set,
-        value_parser = boolean()
-    )]
-    pub(crate) leader_elect: bool,
-    #[command(flatten)]
-    pub(crate) timing: TimingArgs,
-    /// Kind of the lock. Kubernetes has dropped all but leases; endpoints, configmaps,
-    /// endpointsleases and configmapsleases are for upgrades from candidates that still use them.
-    #[arg(long, value_name = "KIND", default_value = "leases")]
-    pub(crate) leader_elect_resource_lock: Lock,
-    /// Takes a Lease only when nobody holds this lock of an older release any more.
-    #[arg(long, value_name = "endpoints|configmaps", value_parser = legacy)]
-    pub(crate) leader_elect_after: Option<Legacy>,
-    /// Name of the Lease.
-    #[arg(long, value_name = "NAME", default_value = "kube-controller-manager")]
-    pub(crate) leader_elect_resource_name: String,
-    /// Namespace of the Lease.
-    #[arg(long, value_name = "NAME", default_value = "kube-system")]
-    pub(crate) leader_elect_resource_namespace: String,
-}
-
-impl ElectionArgs {
-    /// The lock, with a warning if it is one that Kubernetes has dropped.
-    pub(crate) fn lock(&self) -> Result<Lock, Failure> {
-        let lock = self.leader_elect_resource_lock;
-        if lock.is_deprecated() {
-            tracing::warn!(
-                lock = %lock,
-                "Kubernetes has dropped this kind of lock: when no candidate uses an older one, go on to {}",
-                next(lock)
-            );
-        }
-        match (lock, self.leader_elect_after) {
-            (lock, None) => Ok(lock),
-            (Lock::Lease, Some(legacy)) => Ok(Lock::LeaseAfter(legacy)),
-            (lock, Some(_)) => Err(Failure::usage(format!(
-                "--leader-elect-after goes with leases, not with {lock}"
-            ))),
-        }
-    }
-}
-
-/// How patient an election is.
-#[derive(Debug, Args)]
-pub(crate) struct TimingArgs {
-    /// How long a leader that falls silent keeps the lease. Whole seconds.
-    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration::parse)]
-    pub(crate) leader_elect_lease_duration: Duration,
-    /// How long a leader tries to renew before it stops leading.
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::parse)]
-    pub(crate) leader_elect_renew_deadline: Duration,
-    /// Between two attempts to take or renew the lease.
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration::parse)]
-    pub(crate) leader_elect_retry_period: Duration,
-}
-
-impl TimingArgs {
-    /// The three durations, if they are safe together.
-    pub(crate) fn timing(&self) -> Result<Timing, Failure> {
-        let timing = Timing {
-            lease: self.leader_elect_lease_duration,
-            renew_deadline: self.leader_elect_renew_deadline,
-            retry_period: self.leader_elect_retry_period,
-        };
-        match timing.validate() {
-            Ok(()) => Ok(timing),
-            Err(error) => Err(Failure::usage(format!("leader election: {error}"))),
-        }
-    }
-}
-
-/// The next step of the way to leases (contract client-go L24).
-fn next(lock: Lock) -> Lock {
-    match lock {
-        Lock::Legacy(legacy) => Lock::Both(legacy),
-        _ => Lock::Lease,
-    }
-}
-
-fn legacy(text: &str) -> Result<Legacy, String> {
-    match text {
-        "endpoints" => Ok(Legacy::Endpoints),
-        "configmaps" => Ok(Legacy::ConfigMaps),
-        _ => Err("expected endpoints or configmaps".to_owned()),
     }
 }
 
@@ -189,6 +102,8 @@ pub(crate) struct ServingArgs {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::super::tests::parse;
     use super::super::{Cli, Command};
     use super::*;
@@ -212,25 +127,13 @@ mod tests {
     #[test]
     fn defaults_are_those_of_kube_controller_manager() {
         let args = manager(&[]).unwrap();
-        let election = &args.election;
-        assert!(election.leader_elect);
-        assert_eq!(
-            election.timing.leader_elect_lease_duration,
-            Duration::from_secs(15)
-        );
-        assert_eq!(
-            election.timing.leader_elect_renew_deadline,
-            Duration::from_secs(10)
-        );
-        assert_eq!(
-            election.timing.leader_elect_retry_period,
-            Duration::from_secs(2)
-        );
-        assert_eq!(
-            election.leader_elect_resource_name,
-            "kube-controller-manager"
-        );
-        assert_eq!(election.leader_elect_resource_namespace, "kube-system");
+        let election = args.election().unwrap().unwrap();
+        let seconds = |seconds| Duration::from_secs(seconds);
+        assert_eq!(election.timing.lease, seconds(15));
+        assert_eq!(election.timing.renew_deadline, seconds(10));
+        assert_eq!(election.timing.retry_period, seconds(2));
+        assert_eq!(election.name, "kube-controller-manager");
+        assert_eq!(election.namespace, "kube-system");
         assert_eq!(args.controllers, ["*"]);
         assert_eq!(args.concurrent_deployment_syncs, 5);
         assert_eq!(args.concurrent_replicaset_syncs, 5);
@@ -251,17 +154,12 @@ mod tests {
             ("--leader-elect=false", false),
             ("--leader_elect=0", false),
         ] {
-            assert_eq!(
-                manager(&[flag]).unwrap().election.leader_elect,
-                on,
-                "{flag}"
-            );
+            let election: Option<Election> = manager(&[flag]).unwrap().election().unwrap();
+            assert_eq!(election.is_some(), on, "{flag}");
         }
         let args = manager(&["--leader-elect-lease-duration", "1m30s"]).unwrap();
-        assert_eq!(
-            args.election.timing.leader_elect_lease_duration,
-            Duration::from_secs(90)
-        );
+        let election = args.election().unwrap().unwrap();
+        assert_eq!(election.timing.lease, Duration::from_secs(90));
         let args = manager(&[
             "--controllers=*,-garbagecollector",
             "--controllers",
@@ -281,26 +179,6 @@ mod tests {
                 .rate_limit(),
             Some((5.0, 10))
         );
-    }
-
-    #[test]
-    fn client_go_l22_l23_the_locks_of_old_releases_are_taken_by_their_names() {
-        let lock = |flags: &[&str]| manager(flags).unwrap().election.lock();
-        for (name, lock_of) in [
-            ("leases", Lock::Lease),
-            ("endpoints", Lock::Legacy(Legacy::Endpoints)),
-            ("configmaps", Lock::Legacy(Legacy::ConfigMaps)),
-            ("endpointsleases", Lock::Both(Legacy::Endpoints)),
-            ("configmapsleases", Lock::Both(Legacy::ConfigMaps)),
-        ] {
-            let flag = format!("--leader-elect-resource-lock={name}");
-            assert_eq!(lock(&[&flag]).unwrap(), lock_of);
-        }
-        let after = "--leader-elect-after=configmaps";
-        let waits = Lock::LeaseAfter(Legacy::ConfigMaps);
-        assert_eq!(lock(&[after]).unwrap(), waits);
-        let both = "--leader-elect-resource-lock=configmapsleases";
-        assert!(matches!(lock(&[both, after]), Err(Failure::Usage(_))));
     }
 
     #[test]

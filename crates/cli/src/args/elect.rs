@@ -2,9 +2,9 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
+use evenkeel::args::{TimingArgs, parse_duration};
 
-use super::{Connection, TimingArgs};
-use crate::duration;
+use super::Connection;
 
 /// `evenkeel elect`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(crate) struct ElectArgs {
     pub(crate) timing: TimingArgs,
     /// How long the command may take to end after this process was told to stop; it keeps the
     /// lease meanwhile.
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = parse_duration)]
     pub(crate) grace: Duration,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "COMMAND")]

@@ -2,9 +2,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use evenkeel::args::parse_duration;
 
 use super::{Listening, at_least_one};
-use crate::duration;
 
 /// `evenkeel up`.
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub(crate) struct UpArgs {
     #[arg(long)]
     pub(crate) once: bool,
     /// How long --once waits.
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = parse_duration)]
     pub(crate) timeout: Duration,
     #[command(flatten)]
     pub(crate) listening: Listening,
@@ -27,7 +27,7 @@ pub(crate) struct UpArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one())]
     pub(crate) nodes: u32,
     /// How long a pod takes from its creation until it is ready.
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = parse_duration)]
     pub(crate) pod_start_delay: Duration,
     /// How many controller managers compete for the lease.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = at_least_one())]

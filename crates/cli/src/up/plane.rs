@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::{ManagerError, Registry};
+use evenkeel::{Election, ManagerError, Registry};
 use evenkeel_apiserver::{Listener, Server};
 use evenkeel_client::Config;
 use evenkeel_controllers::Options;
-use evenkeel_election::{Elector, LeaderWatch, Lock, Timing, unique_identity};
+use evenkeel_election::{Elector, LeaderWatch, unique_identity};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use crate::args::UpArgs;
 use crate::connection::connect;
 use crate::error::Failure;
 use crate::nodes;
-use crate::replica::{Lease, Replica, Settings};
+use crate::replica::{Replica, Settings};
 
 /// How long running reconciles may take to finish once the plane stops.
 const GRACE: Duration = Duration::from_secs(5);
@@ -58,16 +58,12 @@ impl Plane {
     }
 
     fn start_manager(&mut self, name: &str) -> Result<(), Failure> {
+        let mut election = Election::new("kube-system", "kube-controller-manager");
+        election.identity = Some(identity(name));
         let replica = Replica::build(Settings {
             client: connect(&self.config, name)?,
             lease_client: connect(&self.config, &format!("{name}/leader-election"))?,
-            lease: Some(Lease {
-                namespace: "kube-system".to_owned(),
-                name: "kube-controller-manager".to_owned(),
-                identity: identity(name),
-                timing: Timing::default(),
-                lock: Lock::Lease,
-            }),
+            election: Some(election),
             controllers: Options::default(),
             grace: GRACE,
         })?;

@@ -98,7 +98,7 @@ impl<T: DeserializeOwned> Subresource<T> {
     pub async fn patch(&self, name: &str, patch: &Patch, options: &PatchOptions) -> Result<T> {
         patch.check(options.write.field_manager.as_deref().or(self.manager()))?;
         let mut target = self.api.object(None, name, Some(&self.name))?;
-        options.write_to(self.manager(), &mut target);
+        options.write_to(self.api.client.options(), &mut target);
         let request = self
             .request(Method::PATCH, "patch", target, name)
             .body(patch.kind().content_type(), patch.body()?);
@@ -114,7 +114,7 @@ impl<T: DeserializeOwned> Subresource<T> {
         options: &WriteOptions,
     ) -> Result<T> {
         let mut target = self.api.object(None, name, Some(&self.name))?;
-        options.write_to(self.manager(), &mut target);
+        options.write_to(self.api.client.options(), &mut target);
         let request = self
             .request(method, verb, target, name)
             .body("application/json", encode(body)?);

@@ -64,7 +64,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
         let manager = self.client.options().field_manager.as_deref();
         patch.check(options.write.field_manager.as_deref().or(manager))?;
         let mut target = self.object(None, name, subresource)?;
-        options.write_to(manager, &mut target);
+        options.write_to(self.client.options(), &mut target);
         let request = self
             .write_request(Method::PATCH, target, self.subject("patch", name))
             .body(patch.kind().content_type(), patch.body()?);
@@ -82,17 +82,14 @@ impl<K: Object + DeserializeOwned + Serialize + Complete> Api<K> {
     /// [`Error::is_already_exists`](crate::Error::is_already_exists) if the name is taken.
     pub async fn create(&self, object: &K, options: &WriteOptions) -> Result<K> {
         let namespace = object.metadata().namespace();
-        if self.namespace.is_none()
-            && namespace.is_none()
-            && self.resource.scope == Scope::Namespaced
-        {
+        if self.chosen(namespace)?.is_none() && self.resource.scope == Scope::Namespaced {
             return Err(RequestError::NamespaceRequired {
                 resource: self.resource.to_string(),
             }
             .into());
         }
         let mut target = self.collection(namespace)?;
-        options.write_to(self.client.options().field_manager.as_deref(), &mut target);
+        options.write_to(self.client.options(), &mut target);
         let subject = self.subject("create", object.metadata().name());
         let request = self
             .write_request(Method::POST, target, subject)
@@ -126,7 +123,7 @@ impl<K: Object + DeserializeOwned + Serialize + Complete> Api<K> {
     ) -> Result<K> {
         let metadata = object.metadata();
         let mut target = self.object(metadata.namespace(), metadata.name(), subresource)?;
-        options.write_to(self.client.options().field_manager.as_deref(), &mut target);
+        options.write_to(self.client.options(), &mut target);
         let subject = self.subject("update", metadata.name());
         let request = self
             .write_request(Method::PUT, target, subject)

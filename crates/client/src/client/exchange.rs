@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use tracing::{Instrument, Span};
 
 use super::metering::Meter;
 use super::retry::Retries;
-use super::{Client, Outgoing, body, status_body, trace};
+use super::{Client, Outgoing, body, dry_run, status_body, trace};
 use crate::credentials::Offer;
 use crate::error::{RequestError, Result};
 use crate::transport::{ByteStream, Lane, TransportError};
@@ -180,10 +181,17 @@ impl Client {
     ) -> Result<http::Request<Bytes>> {
         let malformed = |error: &dyn std::fmt::Display| RequestError::Malformed(error.to_string());
         let options = self.options();
-        let mut request = http::Request::new(outgoing.body.clone());
+        let (target, body) = match options.dry_run {
+            true => {
+                let (target, body) = dry_run::rehearsed(outgoing)?;
+                (Cow::Owned(target), body)
+            }
+            false => (Cow::Borrowed(&*outgoing.target), outgoing.body.clone()),
+        };
+        let mut request = http::Request::new(body);
         *request.method_mut() = outgoing.method.clone();
         *request.uri_mut() =
-            absolute(&options.server, &outgoing.target).map_err(|error| malformed(&error))?;
+            absolute(&options.server, &target).map_err(|error| malformed(&error))?;
         let headers = request.headers_mut();
         headers.clone_from(&outgoing.headers);
         if let Some(value) = authorization {

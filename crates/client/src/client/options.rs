@@ -6,6 +6,7 @@ use http::Uri;
 use super::{OverloadBackoff, RetryPolicy, WarningHandler, user_agent};
 use crate::config::{Config, ConnectError};
 use crate::credentials::{Credentials, Impersonation};
+use crate::options::FieldValidation;
 
 /// Everything about a [`Client`](crate::Client) that is not its transport.
 #[derive(Clone, Debug)]
@@ -21,8 +22,14 @@ pub struct ClientOptions {
     pub default_namespace: String,
     /// Sent with every request. Default: the program's name, the platform, and this crate.
     pub user_agent: String,
+    /// The only namespace whose objects may be asked for or written; `None` is no limit.
+    pub only_namespace: Option<String>,
     /// Who writes, unless the write says otherwise.
     pub field_manager: Option<String>,
+    /// What writes do with unknown fields, unless they say otherwise.
+    pub field_validation: Option<FieldValidation>,
+    /// Whether no write is stored.
+    pub dry_run: bool,
     /// How long to wait for what.
     pub timeouts: Timeouts,
     /// When to try again.
@@ -104,7 +111,10 @@ impl ClientOptions {
             impersonation: None,
             default_namespace: "default".into(),
             user_agent: user_agent::default(),
+            only_namespace: None,
             field_manager: None,
+            field_validation: None,
+            dry_run: false,
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
             overload: None,

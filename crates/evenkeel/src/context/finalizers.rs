@@ -1,58 +1,70 @@
 use std::hash::Hash;
+use std::sync::Arc;
 
 use evenkeel_client::{Patch, Result};
 use evenkeel_meta::{MetaView, Resource};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::Context;
+use super::{Context, Written};
 
 impl<K: Clone + Eq + Hash> Context<K> {
     /// Puts a finalizer on an object: it will stay, terminating, until the finalizer is taken
     /// away again. Before anything is made outside the cluster that is to be cleaned up.
     ///
-    /// `None` when there is nothing to write: it is there already, or the object is terminating,
-    /// when the API server takes no new finalizers.
+    /// The object as it is from here on, and whether that took a write. None is needed if it is
+    /// there already, and none is made to an object that is terminating, when the API server takes no
+    /// new finalizers.
     ///
     /// # Errors
     ///
     /// A conflict when the object is not what it was when `object` was read, and as
     /// [`Api::patch`](evenkeel_client::Api::patch).
-    pub async fn add_finalizer<T>(&self, object: &T, finalizer: &str) -> Result<Option<T>>
+    pub async fn add_finalizer<T>(
+        &self,
+        object: &Arc<T>,
+        finalizer: &str,
+    ) -> Result<(Arc<T>, Written)>
     where
         T: Resource + DeserializeOwned,
     {
         let meta = object.metadata();
         if meta.has_finalizer(finalizer) || meta.is_terminating() {
-            return Ok(None);
+            return Ok((Arc::clone(object), Written::Unchanged));
         }
         let all = meta.finalizers().chain([finalizer]);
         let patch = finalizers(meta, all);
-        self.patch(meta, &patch).await.map(Some)
+        let patched = self.patch(meta, &patch).await?;
+        Ok((Arc::new(patched), Written::Patched))
     }
 
     /// Takes a finalizer away, once everything that it stood for is cleaned up. If it was the
     /// last one of an object that is terminating, the object is gone then.
     ///
-    /// `None` when there is nothing to write: it is not there, or the object itself is gone.
+    /// The object as it is from here on, and whether that took a write. None is needed if the
+    /// finalizer is not there; if the object itself is gone, it is returned as it was.
     ///
     /// # Errors
     ///
     /// A conflict when the object is not what it was when `object` was read, and as
     /// [`Api::patch`](evenkeel_client::Api::patch).
-    pub async fn remove_finalizer<T>(&self, object: &T, finalizer: &str) -> Result<Option<T>>
+    pub async fn remove_finalizer<T>(
+        &self,
+        object: &Arc<T>,
+        finalizer: &str,
+    ) -> Result<(Arc<T>, Written)>
     where
         T: Resource + DeserializeOwned,
     {
         let meta = object.metadata();
         if !meta.has_finalizer(finalizer) {
-            return Ok(None);
+            return Ok((Arc::clone(object), Written::Unchanged));
         }
         let rest = meta.finalizers().filter(|other| *other != finalizer);
         let patch = finalizers(meta, rest);
         match self.patch(meta, &patch).await {
-            Err(error) if error.is_not_found() => Ok(None),
-            patched => patched.map(Some),
+            Err(error) if error.is_not_found() => Ok((Arc::clone(object), Written::Unchanged)),
+            patched => patched.map(|patched| (Arc::new(patched), Written::Patched)),
         }
     }
 }

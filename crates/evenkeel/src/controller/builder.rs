@@ -329,6 +329,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F> Builder<K, F> {
             name: self.name,
             watches: Arc::new(Watches::new(self.sources)),
             feeds: self.feeds,
+            recorders: self.cluster.as_ref().map(Cluster::recorders).cloned(),
             cluster: self
                 .cluster
                 .map(|cluster| (cluster.name().to_owned(), cluster.client().clone())),

@@ -1,6 +1,6 @@
 use std::hash::Hash;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use evenkeel_client::Client;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::metrics::ControllerMetrics;
 use super::worker::{self, Shared};
 use super::{Controller, Intake};
+use crate::recorders::{OwnRecorder, Recorders};
 
 /// How long a run may go on after it was told that the grace period is over.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -125,10 +126,17 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Controller<
             .as_ref()
             .map_or(term.client, |(_, client)| client.clone());
         let metrics = self.metrics();
+        let alone = || Recorders::new(client.clone(), metrics.clone());
+        let recorder = Arc::new(OwnRecorder {
+            recorders: self.recorders.clone().unwrap_or_else(alone),
+            component: self.name.clone(),
+            made: OnceLock::new(),
+        });
         let shared = Arc::new(Shared {
             name: self.name.clone(),
             reconciler: Arc::clone(&self.reconciler),
             client,
+            recorder,
             intake: Arc::clone(&intake),
             timeout: self.timeout,
             metrics: ControllerMetrics::new(&metrics, &self.name, self.concurrency),

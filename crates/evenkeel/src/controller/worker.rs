@@ -18,6 +18,7 @@ use tracing::Instrument;
 
 use super::metrics::ControllerMetrics;
 use super::{Intake, Reconcile};
+use crate::recorders::OwnRecorder;
 use crate::run::Run;
 use crate::{Context, Outcome, ReconcileError, ReconcileId, Retry};
 
@@ -26,6 +27,7 @@ pub(super) struct Shared<K> {
     pub(super) name: String,
     pub(super) reconciler: Arc<dyn Reconcile<K>>,
     pub(super) client: Client,
+    pub(super) recorder: Arc<OwnRecorder>,
     pub(super) intake: Arc<Intake<K>>,
     pub(super) timeout: Option<Duration>,
     pub(super) metrics: ControllerMetrics,
@@ -94,6 +96,7 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
     fn context(&self, item: &Item<K>) -> Context<K> {
         Context {
             client: self.client.clone(),
+            recorder: Arc::clone(&self.recorder),
             key: item.key().clone(),
             writes: Arc::clone(&self.intake.writes),
             run: Run {

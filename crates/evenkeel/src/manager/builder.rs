@@ -1,13 +1,12 @@
 use std::time::Duration;
 
 use evenkeel_client::Client;
-use evenkeel_election::{
-    Announcement, BuildError, Clock, Elector, FenceCell, FencedTransport, Lock, Timing,
-};
+use evenkeel_election::{BuildError, Elector, FenceCell, FencedTransport};
 use evenkeel_store::Informers;
 
 use super::group::Group;
-use super::{BoxError, Manager, ManagerHandle};
+use super::{BoxError, Election, Manager, ManagerHandle, ManagerOptions};
+use crate::recorders::Recorders;
 use crate::{DebugPages, Probe, Probes, Registry};
 
 /// How much longer than the lease a leader may go without a renewal before the liveness check
@@ -18,47 +17,7 @@ const ELECTION_TOLERANCE: Duration = Duration::from_secs(20);
 #[must_use]
 pub struct Builder {
     client: Client,
-    election: Option<Election>,
-    registry: Registry,
-    probes: Probes,
-    grace: Duration,
-}
-
-/// Which Lease to compete for, and how.
-pub struct Election {
-    /// Namespace of the Lease.
-    pub namespace: String,
-    /// Name of the Lease.
-    pub name: String,
-    /// Who this process is; unique per process. `None` makes one of the host's name and a nonce.
-    pub identity: Option<String>,
-    /// Lease duration, renew deadline and retry period.
-    pub timing: Timing,
-    /// A Lease; the others are for upgrades from old releases.
-    pub lock: Lock,
-    /// The client for the Lease alone, so that renewals compete with nothing; `None` takes the Manager's.
-    pub client: Option<Client>,
-    /// The clock that the fence is measured on; `None` takes the one since boot, which runs
-    /// through suspend. Tests that pause time give tokio's.
-    pub clock: Option<Clock>,
-    /// Told when this process becomes leader or stops leading, to write an event.
-    pub announce: Option<Box<dyn Fn(Announcement) + Send + Sync>>,
-}
-
-impl Election {
-    /// The Lease `namespace/name` with the default timing.
-    pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
-        Self {
-            namespace: namespace.into(),
-            name: name.into(),
-            identity: None,
-            timing: Timing::default(),
-            lock: Lock::Lease,
-            client: None,
-            clock: None,
-            announce: None,
-        }
-    }
+    options: ManagerOptions,
 }
 
 /// Why a Manager could not be built, or stopped by itself.
@@ -79,6 +38,12 @@ pub enum ManagerError {
     /// Several parts failed, the first one first; the others were stopped.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Several(Vec<ManagerError>),
+    /// A second signal asked for the end at once: what still ran ends with the process.
+    #[error("ended at once by a second signal")]
+    SecondSignal,
+    /// Signals cannot be waited for.
+    #[error("cannot handle signals: {0}")]
+    Signals(#[source] std::io::Error),
     /// A part panicked; the others were stopped.
     #[error("{name} panicked")]
     Panicked {
@@ -128,22 +93,25 @@ impl Builder {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            election: None,
-            registry: Registry::new(),
-            probes: Probes::new(),
-            grace: Duration::from_secs(30),
+            options: ManagerOptions::default(),
         }
+    }
+
+    /// All options at once.
+    pub fn options(mut self, options: ManagerOptions) -> Self {
+        self.options = options;
+        self
     }
 
     /// Runs controllers only while this process holds a Lease.
     pub fn election(mut self, election: Election) -> Self {
-        self.election = Some(election);
+        self.options.election = Some(election);
         self
     }
 
     /// Where everything reports to; a new registry unless set.
     pub fn registry(mut self, registry: Registry) -> Self {
-        self.registry = registry;
+        self.options.registry = registry;
         self
     }
 
@@ -153,7 +121,7 @@ impl Builder {
     /// After a lost lease, during a stop too, they are cancelled within a second, and before a rival may
     /// begin if none has: their writes are refused already.
     pub fn grace_period(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+        self.options.grace_period = grace;
         self
     }
 
@@ -163,15 +131,20 @@ impl Builder {
     ///
     /// [`ManagerError::Election`] for settings with which two processes could lead at once.
     pub fn build(self) -> Result<Manager, ManagerError> {
-        let metrics = self.registry.metrics();
+        let ManagerOptions {
+            election,
+            grace_period,
+            registry,
+        } = self.options;
+        let metrics = registry.metrics();
+        let probes = Probes::new();
         let unfenced = self.client;
         let mut client = unfenced.clone();
         let mut fence = None;
-        let lease = self
-            .election
+        let lease = election
             .as_ref()
             .map_or(Duration::ZERO, |election| election.timing.lease);
-        let elector = match self.election {
+        let elector = match election {
             None => None,
             Some(election) => {
                 let cell = FenceCell::new();
@@ -198,35 +171,25 @@ impl Builder {
         };
         if let Some(elector) = &elector {
             let elector = elector.clone();
-            self.probes.add(Probe::Live, "leaderElection", move || {
+            probes.add(Probe::Live, "leaderElection", move || {
                 elector
                     .check_health(ELECTION_TOLERANCE)
                     .map_err(|stale| stale.to_string())
             });
         }
+        let recorders = Recorders::new(unfenced.clone(), metrics.clone());
         let informers = Informers::builder(client.clone()).metrics(metrics).build();
         Ok(Manager {
             client,
             unfenced,
             fence,
-            handle: ManagerHandle::new(informers, self.probes, self.registry),
+            handle: ManagerHandle::new(informers, probes, registry, recorders),
             debug_pages: DebugPages::default(),
             elector,
             endpoints: Vec::new(),
             serving: Group::default(),
-            grace: self.grace,
+            grace: grace_period,
             lease,
         })
-    }
-}
-
-impl std::fmt::Debug for Election {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Election")
-            .field("namespace", &self.namespace)
-            .field("name", &self.name)
-            .field("identity", &self.identity)
-            .field("timing", &self.timing)
-            .finish_non_exhaustive()
     }
 }

@@ -2,9 +2,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use evenkeel_client::Client;
+use evenkeel_events::Recorder;
 use evenkeel_meta::Resource;
 use evenkeel_store::{Informer, InformerOptions, Informers};
 use serde::de::DeserializeOwned;
+
+use crate::recorders::Recorders;
 
 /// One more cluster of a [`Manager`](super::Manager), beside its own. Cheap to clone.
 ///
@@ -16,14 +19,21 @@ pub struct Cluster {
     name: Arc<str>,
     client: Client,
     informers: Informers,
+    recorders: Recorders,
 }
 
 impl Cluster {
-    pub(super) fn new(name: Arc<str>, client: Client, informers: Informers) -> Self {
+    pub(super) fn new(
+        name: Arc<str>,
+        client: Client,
+        informers: Informers,
+        recorders: Recorders,
+    ) -> Self {
         Self {
             name,
             client,
             informers,
+            recorders,
         }
     }
 
@@ -44,6 +54,21 @@ impl Cluster {
     #[must_use]
     pub fn informers(&self) -> &Informers {
         &self.informers
+    }
+
+    /// A recorder that reports as `component`, as events in this cluster; see
+    /// [`Manager::recorder`](super::Manager::recorder).
+    ///
+    /// # Panics
+    ///
+    /// The first time, outside a tokio runtime.
+    #[must_use]
+    pub fn recorder(&self, component: &str) -> Recorder {
+        self.recorders.of(component)
+    }
+
+    pub(crate) fn recorders(&self) -> &Recorders {
+        &self.recorders
     }
 
     /// An informer of every object of a kind in it.

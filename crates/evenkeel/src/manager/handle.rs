@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 
 use super::group::{Closed, Group, Work};
 use super::{BoxError, Cluster};
+use crate::recorders::Recorders;
 use crate::{Controller, Probe, Probes, Registry, Term};
 
 /// Adds parts to a [`Manager`](super::Manager), before it runs and while it does. Cheap to clone.
@@ -25,6 +26,7 @@ pub(super) struct Shared {
     pub(super) informers: Informers,
     pub(super) probes: Probes,
     pub(super) registry: Registry,
+    pub(super) recorders: Recorders,
     pub(super) always: Group,
     pub(super) leading: Group,
     names: Mutex<HashSet<String>>,
@@ -62,12 +64,18 @@ pub enum AddError {
 }
 
 impl ManagerHandle {
-    pub(super) fn new(informers: Informers, probes: Probes, registry: Registry) -> Self {
+    pub(super) fn new(
+        informers: Informers,
+        probes: Probes,
+        registry: Registry,
+        recorders: Recorders,
+    ) -> Self {
         Self {
             shared: Arc::new(Shared {
                 informers,
                 probes,
                 registry,
+                recorders,
                 always: Group::default(),
                 leading: Group::default(),
                 names: Mutex::default(),
@@ -99,7 +107,8 @@ impl ManagerHandle {
         if !self.shared.names.lock().insert(name.clone()) {
             return Err(AddError::NameTaken { name });
         }
-        controller.report_to(|| self.shared.registry.metrics());
+        let shared = &self.shared;
+        controller.report_to(|| shared.registry.metrics(), &shared.recorders);
         let controller = Arc::new(controller);
         let (checked, standing_by) = (Arc::clone(&controller), Arc::clone(&controller));
         let work = Work::new(name.clone(), move |term| {
@@ -193,6 +202,16 @@ impl ManagerHandle {
             cluster.informers().shutdown().await;
         }
         self.shared.informers.shutdown().await;
+    }
+
+    /// Writes what events are left.
+    pub(super) async fn stop_recorders(&self) {
+        let clusters = self.shared.clusters.lock().all.clone();
+        let of_clusters = clusters
+            .iter()
+            .map(|cluster| cluster.recorders().shutdown());
+        let all = futures_util::future::join_all(of_clusters);
+        tokio::join!(all, self.shared.recorders.shutdown());
     }
 }
 

@@ -9,6 +9,7 @@ use super::group::Running;
 use super::{Manager, ManagerError};
 use crate::Term;
 use crate::controller::LAST_WORDS;
+use crate::stop_on_signal;
 
 /// What a part may take beyond its grace period to notice that it is over.
 const SLACK: Duration = Duration::from_secs(5);
@@ -54,9 +55,34 @@ impl Manager {
         self.handle.stop_informers().await;
         self.serving.close();
         let stopped = early.stop(self.grace + SLACK).await;
+        self.handle.stop_recorders().await;
         serving.cancel();
         while servers.join_next().await.is_some() {}
         ManagerError::both(ended, stopped)
+    }
+
+    /// [Runs](Self::run) everything until SIGINT or SIGTERM, then stops in order; at a second
+    /// signal it returns at once. The last line of an operator's `main`.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run); [`ManagerError::SecondSignal`], when things still run that end with
+    /// the process; [`ManagerError::Signals`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`run`](Self::run). The signals keep doing nothing else until the process ends.
+    pub async fn run_until_signal(self) -> Result<(), ManagerError> {
+        let stop = CancellationToken::new();
+        tokio::select! {
+            // The handlers must be there before the first part says its first word.
+            biased;
+            signalled = stop_on_signal(stop.clone()) => Err(match signalled {
+                Ok(()) => ManagerError::SecondSignal,
+                Err(error) => ManagerError::Signals(error),
+            }),
+            ended = self.run(stop.clone()) => ended,
+        }
     }
 
     async fn run_works(&self, stop: &CancellationToken) -> Result<(), ManagerError> {

@@ -29,7 +29,7 @@ pub(crate) async fn a_cache_lives_rolls_and_goes(env: Env) -> anyhow::Result<()>
     let mut command = Command::new(program::example("cache-operator")?);
     command
         .env("KUBECONFIG", env.kubeconfig())
-        .arg("127.0.0.1:0");
+        .arg("--health-probe-bind-address=127.0.0.1:0");
     let mut operator = Process::start("operator", command, env.folder())?;
 
     let cache = json!({

@@ -7,7 +7,6 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
@@ -89,11 +88,7 @@ impl Served {
         fs::write(env.folder().join("tls.crt"), certificate.pem())?;
         fs::write(env.folder().join("tls.key"), key.serialize_pem())?;
         let registry = Registry::new();
-        let tls = Tls::from_files(
-            TlsFiles::in_directory(env.folder()),
-            Arc::new(rustls::crypto::ring::default_provider()),
-            &registry.metrics(),
-        )?;
+        let tls = Tls::from_files(TlsFiles::in_directory(env.folder()), &registry.metrics())?;
         let endpoint = Endpoint::bind((Ipv4Addr::LOCALHOST, 0).into(), Some(tls)).await?;
         let url = format!("https://{}", endpoint.local_addr()?);
         let endpoint = make(endpoint, &registry)?;
