@@ -16,6 +16,7 @@ mod interop;
 mod leadership;
 mod namespaces;
 mod rollout;
+mod side_by_side;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -108,6 +109,7 @@ fn main() -> ExitCode {
             example "cache-operator"
         ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
+        scenario!(REAL, side_by_side::what_others_deploy_is_stored_alike),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
         scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),
         scenario!(BOTH, bad_input::a_manager_says_why_it_cannot_connect),
