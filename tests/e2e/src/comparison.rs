@@ -1,79 +1,105 @@
 //! Two servers' contents, compared field by field.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use crate::mirror::Contents;
 
-/// A field that may differ: of which resource (its plural), where, and why.
+/// A field whose value may differ, if both servers have one: of which resource (its plural), where,
+/// and why.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// The plural of the resource; `*` is every resource.
     pub plural: &'static str,
-    /// A JSON pointer, in which `*` is any one step; what is below it may differ too.
+    /// A JSON pointer, in which `*` is any one step.
     pub field: &'static str,
     /// Why.
     pub why: &'static str,
 }
 
-/// What `left` and `right` do not have in common, but for what is known; at most a few of each
-/// resource, as lines to read.
+/// A field that is not the same on both sides; `None` where it is absent.
+struct Difference<'a> {
+    field: String,
+    left: Option<&'a Value>,
+    right: Option<&'a Value>,
+}
+
+/// What `left` and `right` do not have in common, but for what is known, as lines to read.
 #[must_use]
 pub fn differences(left: &Contents, right: &Contents, known: &[Known]) -> Vec<String> {
-    let mut found = Vec::new();
-    let keys = left
-        .keys()
-        .chain(right.keys().filter(|key| !left.contains_key(key)));
-    for entry in keys {
+    let mut lines = Vec::new();
+    let only_right = right.keys().filter(|key| !left.contains_key(key));
+    for entry in left.keys().chain(only_right) {
         let (resource, key) = entry;
         let plural = &*resource.plural;
         match (left.get(entry), right.get(entry)) {
             (Some(left), Some(right)) => {
-                let mut fields = Vec::new();
-                compare(left, right, "", &mut fields);
-                fields.retain(|(field, _)| !known.iter().any(|known| known.covers(plural, field)));
-                let lines = fields.into_iter();
-                found.extend(lines.map(|(field, how)| format!("{plural} {key}{field}: {how}")));
+                let mut found = Vec::new();
+                compare(Some(left), Some(right), "", &mut found);
+                found.retain(|one| !known.iter().any(|known| known.covers(plural, one)));
+                lines.extend(found.iter().map(|one| format!("{plural} {key}{one}")));
             }
             (left, _) => {
                 let side = if left.is_some() { "left" } else { "right" };
-                found.push(format!("{plural} {key}: only {side}"));
+                lines.push(format!("{plural} {key}: only {side}"));
             }
         }
     }
-    found
+    lines
 }
 
 impl Known {
-    fn covers(&self, plural: &str, field: &str) -> bool {
-        let mut steps = field.split('/');
+    fn covers(&self, plural: &str, difference: &Difference<'_>) -> bool {
+        let (left, right) = (difference.left, difference.right);
+        let mut steps = difference.field.split('/');
+        let mut wanted = self.field.split('/');
         (self.plural == "*" || self.plural == plural)
-            && self.field.split('/').all(|wanted| {
+            && left.is_some_and(|left| !left.is_null())
+            && right.is_some_and(|right| !right.is_null())
+            && wanted.all(|wanted| {
                 steps
                     .next()
                     .is_some_and(|step| wanted == "*" || wanted == step)
             })
+            && steps.next().is_none()
     }
 }
 
-fn compare(left: &Value, right: &Value, field: &str, found: &mut Vec<(String, String)>) {
+impl fmt::Display for Difference<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |value: Option<&Value>| value.map_or("nothing".to_owned(), Value::to_string);
+        let (left, right) = (show(self.left), show(self.right));
+        write!(f, "{}: {left} and {right}", self.field)
+    }
+}
+
+fn compare<'a>(
+    left: Option<&'a Value>,
+    right: Option<&'a Value>,
+    field: &str,
+    found: &mut Vec<Difference<'a>>,
+) {
     match (left, right) {
-        (Value::Object(left), Value::Object(right)) => {
+        (Some(Value::Object(left)), Some(Value::Object(right))) => {
             let more = right.keys().filter(|key| !left.contains_key(*key));
             for key in left.keys().chain(more) {
                 let step = key.replace('~', "~0").replace('/', "~1");
-                let absent = &Value::Null;
-                let (left, right) = (left.get(key), right.get(key));
-                let (left, right) = (left.unwrap_or(absent), right.unwrap_or(absent));
-                compare(left, right, &format!("{field}/{step}"), found);
+                let field = format!("{field}/{step}");
+                compare(left.get(key), right.get(key), &field, found);
             }
         }
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+        (Some(Value::Array(left)), Some(Value::Array(right))) if left.len() == right.len() => {
             for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                compare(left, right, &format!("{field}/{index}"), found);
+                compare(Some(left), Some(right), &format!("{field}/{index}"), found);
             }
         }
         _ if left == right => {}
-        _ => found.push((field.to_owned(), format!("{left} and {right}"))),
+        _ => found.push(Difference {
+            field: field.to_owned(),
+            left,
+            right,
+        }),
     }
 }
 
@@ -93,19 +119,29 @@ mod tests {
     fn every_difference_is_named_and_those_that_are_known_are_not() {
         let left = contents(json!({"a/b": {"c": [1, {"d": 2}]}, "e": 5}));
         let right = contents(json!({"a/b": {"c": [1, {"d": 3}]}, "f": null}));
-        let lines = ["pods ns/a/a~1b/c/1/d: 2 and 3", "pods ns/a/e: 5 and null"];
+        let lines = [
+            "pods ns/a/a~1b/c/1/d: 2 and 3",
+            "pods ns/a/e: 5 and nothing",
+            "pods ns/a/f: nothing and null",
+        ];
         assert_eq!(differences(&left, &right, &[]), lines);
         let known = |plural, field| Known {
             plural,
             field,
             why: "",
         };
+        // It must be there on both sides.
         let covered = [known("pods", "/a~1b/c/*/d"), known("*", "/e")];
-        assert!(differences(&left, &right, &covered).is_empty());
-        let others = [known("services", "/e"), known("pods", "/a~1b/c/1/d/x")];
+        assert_eq!(differences(&left, &right, &covered), lines[1..]);
+        let others = [
+            known("services", "/a~1b/c/1/d"),
+            known("pods", "/a~1b/c/1/d/x"),
+            known("pods", "/a~1b/c"),
+        ];
         assert_eq!(differences(&left, &right, &others), lines);
+        let nothing = Contents::new();
         assert_eq!(
-            differences(&left, &Contents::new(), &covered),
+            differences(&left, &nothing, &covered),
             ["pods ns/a: only left"]
         );
     }
