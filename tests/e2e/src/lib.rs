@@ -13,6 +13,7 @@ pub mod comparison;
 pub mod contest;
 pub mod election;
 pub mod env;
+pub mod kube_rs;
 pub mod kubectl;
 pub mod manifest;
 pub mod manifests;

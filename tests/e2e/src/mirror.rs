@@ -17,7 +17,7 @@ use serde_json::Value;
 pub type Contents = BTreeMap<(ApiResource, ObjectKey), Value>;
 
 /// The resource version of each object of a resource.
-type Versions = BTreeMap<ObjectKey, String>;
+pub type Versions = BTreeMap<ObjectKey, String>;
 
 /// Informers of a server's resources. They end with it.
 pub struct Mirror {
@@ -120,6 +120,14 @@ impl Mirror {
             }
         }
         Ok(Ok(()))
+    }
+
+    /// The versions of a resource's objects, as they are shown whole.
+    #[must_use]
+    pub fn versions(&self, resource: &ApiResource) -> Versions {
+        let views = self.resources.get(resource);
+        let objects = views.map(|views| views.whole.store().list());
+        versions(objects.iter().flatten().map(|object| &**object))
     }
 
     /// All objects, whole.

@@ -86,10 +86,7 @@ impl Item {
                     json!({"template": {"spec": {"containers": containers}}}),
                 ))
             }
-            "Service" => {
-                let ports = json!([{"name": "more", "port": 9999}]);
-                Patch::strategic(&spec(json!({"ports": ports})))
-            }
+            "Service" => Patch::strategic(&spec(json!({"sessionAffinity": "ClientIP"}))),
             "ConfigMap" => Patch::merge(&json!({"data": {"round": "two"}})),
             "Secret" => Patch::merge(&json!({"stringData": {"round": "two"}})),
             "NetworkPolicy" => {
