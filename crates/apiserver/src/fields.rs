@@ -6,9 +6,13 @@ use serde_json::Value;
 use crate::apply::{self, Writer};
 use crate::defaults;
 use crate::http::Query;
+use crate::object::as_map;
 use crate::patch;
 use crate::resources::{Resource, Subresource};
 use crate::validation::{self, FieldValidation};
+
+/// The manager of what the server writes on its own account.
+const SERVER: &str = "kube-apiserver";
 
 /// Who writes, and when.
 #[derive(Debug, Clone)]
@@ -19,6 +23,15 @@ pub(crate) struct Author {
 }
 
 impl Author {
+    /// The server itself.
+    pub(crate) fn server(subresource: Option<Subresource>, now: Timestamp) -> Self {
+        Self {
+            manager: SERVER.to_owned(),
+            subresource,
+            now,
+        }
+    }
+
     fn writer(&self) -> Writer<'_> {
         Writer {
             manager: &self.manager,
@@ -109,6 +122,19 @@ pub(crate) fn applied(
 /// Records who changed which fields.
 pub(crate) fn track(resource: &Resource, live: Option<&Value>, new: &mut Value, author: &Author) {
     apply::track_update(&resource.schema, live, new, &author.writer());
+}
+
+/// Records that the server wrote the status of `new`, which was `before`.
+pub(crate) fn track_own_status(
+    resource: &Resource,
+    before: &Value,
+    new: &mut Value,
+    now: Timestamp,
+) {
+    let mut live = new.clone();
+    as_map(&mut live).insert("status".into(), before.clone());
+    let author = Author::server(Some(Subresource::Status), now);
+    track(resource, Some(&live), new, &author);
 }
 
 /// Undoes the passing of time in the managers of an object in which nothing else changed.

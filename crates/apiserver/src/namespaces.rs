@@ -5,6 +5,7 @@ use std::sync::Arc;
 use evenkeel_meta::{GroupResource, Status, StatusCause};
 use serde_json::{Value, json};
 
+use crate::fields::{self, Author};
 use crate::object::{as_map, entry, metadata_mut, text};
 use crate::resources::Resource;
 use crate::server::State;
@@ -21,18 +22,19 @@ pub(crate) fn create_initial(state: &Arc<State>) {
         return;
     };
     for name in INITIAL {
-        let object = json!({
+        let now = state.clock.now();
+        let mut object = json!({
             "kind": "Namespace",
             "apiVersion": "v1",
             "metadata": {
                 "name": name,
                 "uid": state.random.uid(),
-                "creationTimestamp": state.clock.now(),
+                "creationTimestamp": now,
                 "labels": {"kubernetes.io/metadata.name": name},
             },
-            "spec": {"finalizers": ["kubernetes"]},
-            "status": {"phase": "Active"},
         });
+        fields::track(resource, None, &mut object, &Author::server(None, now));
+        prepare(&mut object);
         if let Ok(draft) = resource.encode(&object) {
             // Nobody else writes yet.
             let _ = resource.shard.put(&object_key(None, name), None, draft);

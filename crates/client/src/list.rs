@@ -3,6 +3,7 @@
 mod decoder;
 mod page_stream;
 mod pager;
+mod tail;
 #[cfg(test)]
 mod tests;
 

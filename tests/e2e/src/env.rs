@@ -86,6 +86,16 @@ impl Env {
         Ok((env, server))
     }
 
+    /// An embedded server beside the scenario's own, in a folder below it.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub async fn start_embedded_beside(&self) -> anyhow::Result<EmbeddedServer> {
+        let folder = self.folder.join("embedded");
+        fs::create_dir_all(&folder)?;
+        EmbeddedServer::start(&folder, &self.evenkeel, &[]).await
+    }
+
     fn around(server: Server, folder: &Path, evenkeel: &Path) -> anyhow::Result<Self> {
         let config = Config::from_kubeconfig(server.kubeconfig(), None)?;
         Ok(Self {

@@ -9,12 +9,16 @@
 
 pub mod audit;
 pub mod bench;
+pub mod comparison;
 pub mod contest;
 pub mod election;
 pub mod env;
+pub mod kube_rs;
 pub mod kubectl;
 pub mod manifest;
+pub mod manifests;
 pub mod metrics;
+pub mod mirror;
 pub mod observe;
 pub mod poll;
 pub mod process;

@@ -13,6 +13,14 @@ pub const DEPLOYMENTS: ApiResource = namespaced("apps", "v1", "Deployment", "dep
 pub const CONFIG_MAPS: ApiResource = namespaced("", "v1", "ConfigMap", "configmaps");
 /// Leases.
 pub const LEASES: ApiResource = namespaced("coordination.k8s.io", "v1", "Lease", "leases");
+/// Definitions of kinds.
+pub const DEFINITIONS: ApiResource = ApiResource::new_static(
+    "apiextensions.k8s.io",
+    "v1",
+    "CustomResourceDefinition",
+    "customresourcedefinitions",
+    Scope::Cluster,
+);
 /// Namespaces.
 pub const NAMESPACES: ApiResource =
     ApiResource::new_static("", "v1", "Namespace", "namespaces", Scope::Cluster);

@@ -47,6 +47,15 @@ pub enum Unbuilt {
     Broken(String),
 }
 
+impl Unbuilt {
+    /// It does not build, for this reason.
+    #[must_use]
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+    pub fn broken(reason: anyhow::Error) -> Self {
+        Self::Broken(format!("{reason:#}"))
+    }
+}
+
 /// The candidate with client-go's election, built with Go if there is Go and its modules can be
 /// had.
 ///
@@ -55,6 +64,44 @@ pub enum Unbuilt {
 pub fn go_candidate() -> Result<PathBuf, Unbuilt> {
     static PROGRAM: OnceLock<Result<PathBuf, Unbuilt>> = OnceLock::new();
     PROGRAM.get_or_init(build_go_candidate).clone()
+}
+
+/// The watchers of kube-rs, built by cargo if their crates can be had.
+///
+/// # Errors
+/// They cannot be built here.
+pub fn kube_rs() -> Result<PathBuf, Unbuilt> {
+    static PROGRAM: OnceLock<Result<PathBuf, Unbuilt>> = OnceLock::new();
+    PROGRAM.get_or_init(build_kube_rs).clone()
+}
+
+fn build_kube_rs() -> Result<PathBuf, Unbuilt> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("interop/kube-rs");
+    // Of its own: its crates have other features than ours.
+    let target = profile_folder()
+        .map_err(Unbuilt::broken)?
+        .join("interop-kube-rs");
+    let run = |arguments: &[&str]| {
+        let mut command = cargo();
+        command
+            .current_dir(&source)
+            .env("CARGO_TARGET_DIR", &target);
+        command
+            .args(arguments)
+            .output()
+            .map_err(|error| Unbuilt::Broken(error.to_string()))
+    };
+    if !run(&["fetch", "--quiet", "--locked"])?.status.success() {
+        return Err(Unbuilt::Missing(
+            "the crates of kube-rs cannot be had".to_owned(),
+        ));
+    }
+    let built = run(&["build", "--quiet", "--locked"])?;
+    if !built.status.success() {
+        let said = String::from_utf8_lossy(&built.stderr).into_owned();
+        return Err(Unbuilt::Broken(said));
+    }
+    Ok(target.join("debug/interop-kube-rs"))
 }
 
 fn build_go_candidate() -> Result<PathBuf, Unbuilt> {
@@ -68,7 +115,7 @@ fn build_go_candidate() -> Result<PathBuf, Unbuilt> {
         ));
     }
     let program = profile_folder()
-        .map_err(|error| Unbuilt::Broken(error.to_string()))?
+        .map_err(Unbuilt::broken)?
         .join("interop-candidate");
     let path = program.to_string_lossy();
     let built = go(&["build", "-o", &path, "."]).map_err(|e| Unbuilt::Broken(e.to_string()))?;
@@ -86,7 +133,7 @@ fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
     if is_newer_than_sources(&program, vec![root.join("crates"), root.join("examples")]) {
         return Ok(program);
     }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo();
     cargo
         .current_dir(&root)
         .args(["build", "--quiet"])
@@ -98,6 +145,10 @@ fn find_or_build(path: &str, build: &[&str]) -> anyhow::Result<PathBuf> {
         bail!("{path} does not build");
     }
     Ok(program)
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
 /// Where the workspace is.

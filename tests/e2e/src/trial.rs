@@ -19,6 +19,21 @@ use crate::server::ServerKind;
 /// What a scenario returns.
 pub type Running = Pin<Box<dyn Future<Output = anyhow::Result<()>>>>;
 
+/// A program that a scenario runs beside the server and `evenkeel`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// None.
+    Nothing,
+    /// kubectl.
+    Kubectl,
+    /// The candidate with client-go's election.
+    ClientGo,
+    /// The watchers of kube-rs.
+    KubeRs,
+    /// This operator in `examples/`, or example of the `evenkeel` crate.
+    Example(&'static str),
+}
+
 /// One scenario.
 #[derive(Clone, Copy)]
 pub struct Scenario {
@@ -26,12 +41,8 @@ pub struct Scenario {
     pub name: &'static str,
     /// The servers that it runs on.
     pub servers: &'static [ServerKind],
-    /// Whether it runs kubectl.
-    pub needs_kubectl: bool,
-    /// Whether it runs the candidate with client-go's election.
-    pub needs_go: bool,
-    /// The operator in `examples/`, or the example of the `evenkeel` crate, that it runs.
-    pub example: Option<&'static str>,
+    /// What else it runs.
+    pub runs: Runs,
     /// What it does. The server is up when it is called.
     pub run: fn(Env) -> Running,
 }
@@ -43,29 +54,30 @@ pub const EMBEDDED: &[ServerKind] = &[ServerKind::Embedded];
 /// The scenario on the real server only.
 pub const REAL: &[ServerKind] = &[ServerKind::Real];
 
-/// Describes scenarios: `scenario!(BOTH, cascade::background_takes_all)`, with
-/// `kubectl`, `go` or `example "name"` after it where those are run.
+/// Describes scenarios: `scenario!(BOTH, cascade::background_takes_all)`, with `kubectl`,
+/// `client_go`, `kube_rs` or `example "name"` after it where those are run.
 #[macro_export]
 macro_rules! scenario {
     ($servers:ident, $module:ident :: $function:ident) => {
-        $crate::scenario!(@ $servers, $module, $function, false, false, None)
+        $crate::scenario!(@ $servers, $module, $function, Nothing)
     };
     ($servers:ident, $module:ident :: $function:ident, kubectl) => {
-        $crate::scenario!(@ $servers, $module, $function, true, false, None)
+        $crate::scenario!(@ $servers, $module, $function, Kubectl)
     };
-    ($servers:ident, $module:ident :: $function:ident, go) => {
-        $crate::scenario!(@ $servers, $module, $function, false, true, None)
+    ($servers:ident, $module:ident :: $function:ident, client_go) => {
+        $crate::scenario!(@ $servers, $module, $function, ClientGo)
+    };
+    ($servers:ident, $module:ident :: $function:ident, kube_rs) => {
+        $crate::scenario!(@ $servers, $module, $function, KubeRs)
     };
     ($servers:ident, $module:ident :: $function:ident, example $example:literal) => {
-        $crate::scenario!(@ $servers, $module, $function, false, false, Some($example))
+        $crate::scenario!(@ $servers, $module, $function, Example($example))
     };
-    (@ $servers:ident, $module:ident, $function:ident, $kubectl:expr, $go:expr, $example:expr) => {
+    (@ $servers:ident, $module:ident, $function:ident, $($runs:tt)+) => {
         $crate::trial::Scenario {
             name: concat!(stringify!($module), "::", stringify!($function)),
             servers: $crate::trial::$servers,
-            needs_kubectl: $kubectl,
-            needs_go: $go,
-            example: $example,
+            runs: $crate::trial::Runs::$($runs)+,
             run: |env| Box::pin($module::$function(env)),
         }
     };
@@ -85,7 +97,7 @@ pub fn main(scenarios: &[Scenario]) -> ExitCode {
         for kind in scenario.servers {
             let missing = match (kind, &assets) {
                 (ServerKind::Real, Err(missing)) => Some(format!("skipped: {missing}")),
-                _ if scenario.needs_kubectl && !has_kubectl => {
+                _ if scenario.runs == Runs::Kubectl && !has_kubectl => {
                     Some("skipped: kubectl is not installed".to_owned())
                 }
                 _ => None,
@@ -117,17 +129,18 @@ fn run(
         .build()?;
     // A build takes as long as it takes: it comes before the scenario's time runs.
     let program = program::evenkeel()?;
-    if scenario.needs_go {
-        match program::go_candidate() {
-            Ok(_) => {}
-            Err(Unbuilt::Missing(reason)) => {
-                return Ok(Completion::ignored_with(format!("skipped: {reason}")));
-            }
-            Err(Unbuilt::Broken(reason)) => return Err(reason.into()),
+    let built = match scenario.runs {
+        Runs::ClientGo => program::go_candidate().map(drop),
+        Runs::KubeRs => program::kube_rs().map(drop),
+        Runs::Example(name) => program::example(name).map(drop).map_err(Unbuilt::broken),
+        Runs::Nothing | Runs::Kubectl => Ok(()),
+    };
+    match built {
+        Ok(()) => {}
+        Err(Unbuilt::Missing(reason)) => {
+            return Ok(Completion::ignored_with(format!("skipped: {reason}")));
         }
-    }
-    if let Some(example) = scenario.example {
-        program::example(example)?;
+        Err(Unbuilt::Broken(reason)) => return Err(reason.into()),
     }
     let folder = Env::new_folder(kind, scenario.name)?;
     let outcome = runtime.block_on(async {

@@ -6,7 +6,7 @@ mod status;
 
 pub(crate) use definition::Definition;
 pub(crate) use lifecycle::{changed, finish_if_empty, refuse_if_terminating, terminate};
-pub(crate) use status::{causes, prepare};
+pub(crate) use status::{causes, no_status, prepare};
 
 /// The resource of the definitions themselves.
 pub(crate) const GROUP: &str = "apiextensions.k8s.io";

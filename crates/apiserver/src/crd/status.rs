@@ -48,6 +48,15 @@ pub(crate) fn prepare(object: &mut Value, old: Option<&Value>, now: Timestamp) {
     as_map(object).insert("status".into(), status);
 }
 
+/// The status of a definition that was created and not looked at yet.
+pub(crate) fn no_status(object: &Value) -> Value {
+    json!({
+        "acceptedNames": {"kind": "", "plural": ""},
+        "conditions": [],
+        "storedVersions": stored_versions(object, None),
+    })
+}
+
 /// Every version that objects may have been stored in.
 fn stored_versions(object: &Value, old: Option<&Value>) -> Vec<Value> {
     let kept = old

@@ -24,7 +24,7 @@ pub(super) fn replica_set(object: &mut Map<String, Value>) {
 }
 
 /// The annotation stands for a field that a former version had, and is always there.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(crate) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 pub(super) fn daemon_set(object: &mut Map<String, Value>) {
     default(

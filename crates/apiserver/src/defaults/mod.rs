@@ -14,6 +14,8 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::apps::TEMPLATE_GENERATION;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use evenkeel_meta::GroupVersionKind;

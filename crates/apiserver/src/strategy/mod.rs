@@ -1,11 +1,13 @@
 //! What each type sets or keeps on a create or update, beyond what the client sent.
 
+mod daemon_set;
 mod job;
 mod service;
 
 use serde_json::{Map, Value, json};
 
 use crate::crd;
+use crate::fields;
 use crate::namespaces;
 use crate::object::{as_map, metadata_mut, restore};
 use crate::resources::{Resource, Subresource};
@@ -30,7 +32,11 @@ pub(crate) fn prepare_create(state: &State, resource: &Resource, object: &mut Va
         }
         ("", "services") => state.allocator.complete(&resource.shard, object),
         ("batch", "jobs") => job::prepare_create(object),
-        (crd::GROUP, crd::PLURAL) => crd::prepare(object, None, state.clock.now()),
+        (crd::GROUP, crd::PLURAL) => {
+            let now = state.clock.now();
+            crd::prepare(object, None, now);
+            fields::track_own_status(resource, &crd::no_status(object), object, now);
+        }
         _ => {}
     }
 }
@@ -51,7 +57,11 @@ pub(crate) fn prepare_update(
     let (group, plural) = (resource.api.group.as_ref(), resource.api.plural.as_ref());
     match (group, plural, subresource) {
         (.., Some(Subresource::Status)) => keep_all_but_status(resource, live, new),
-        (crd::GROUP, crd::PLURAL, _) => crd::prepare(new, Some(live), state.clock.now()),
+        (crd::GROUP, crd::PLURAL, _) => {
+            let now = state.clock.now();
+            crd::prepare(new, Some(live), now);
+            fields::track_own_status(resource, &live["status"], new, now);
+        }
         _ if resource.has(Subresource::Status) => restore(as_map(new), live.as_object(), "status"),
         _ => {}
     }
@@ -59,6 +69,7 @@ pub(crate) fn prepare_update(
         // Only /finalize lets a namespace go.
         ("", "namespaces", None) => restore(as_map(new), live.as_object(), "spec"),
         ("", "services", None) => state.allocator.carry_over(&resource.shard, live, new),
+        ("apps", "daemonsets", _) => daemon_set::carry_over(live, new),
         _ => {}
     }
     let counts =

@@ -104,6 +104,38 @@ async fn a_definition_is_served_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_server_manages_the_status_of_a_definition() {
+    let client = with_ships().await;
+    let uri = format!("{DEFINITIONS}/ships.harbour.example");
+    let managers = client.get(&uri).await.ok()["metadata"]["managedFields"].clone();
+    let condition = json!({
+        ".": {}, "f:lastTransitionTime": {}, "f:message": {}, "f:reason": {}, "f:status": {}, "f:type": {}
+    });
+    let own = &managers[1];
+    assert_eq!(own["manager"], "kube-apiserver");
+    assert_eq!(own["operation"], "Update");
+    assert_eq!(own["subresource"], "status");
+    assert_eq!(
+        own["fieldsV1"],
+        json!({"f:status": {
+            "f:acceptedNames": {
+                "f:kind": {}, "f:listKind": {}, "f:plural": {}, "f:shortNames": {}, "f:singular": {}
+            },
+            "f:conditions": {
+                "k:{\"type\":\"Established\"}": condition,
+                "k:{\"type\":\"NamesAccepted\"}": condition,
+            },
+        }})
+    );
+    assert!(managers[0]["fieldsV1"]["f:status"].is_null(), "{managers}");
+
+    // A change that the status does not follow from leaves it alone.
+    let change = json!({"metadata": {"labels": {"a": "b"}}});
+    let changed = client.merge(&uri, change).await.ok();
+    assert_eq!(changed["metadata"]["managedFields"][1], *own);
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_version_serves_the_same_objects() {
     let client = with_ships().await;
     let created = client.post(SHIPS, ship("a", &json!({}))).await.ok();

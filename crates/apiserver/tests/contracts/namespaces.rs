@@ -18,6 +18,13 @@ async fn a_server_starts_with_its_namespaces() {
         names,
         ["default", "kube-node-lease", "kube-public", "kube-system"]
     );
+    let managers = &list["items"][0]["metadata"]["managedFields"];
+    assert_eq!(managers[0]["manager"], "kube-apiserver");
+    assert_eq!(
+        managers[0]["fieldsV1"],
+        json!({"f:metadata": {"f:labels": {".": {}, "f:kubernetes.io/metadata.name": {}}}})
+    );
+    assert!(managers[1].is_null(), "{managers}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -251,3 +251,36 @@ async fn media_types_have_no_case_and_an_empty_dry_run_is_none() {
         .await
         .refused(422, "Invalid");
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_templates_of_a_daemon_set_are_counted() {
+    const DAEMON_SETS: &str = "/apis/apps/v1/namespaces/default/daemonsets";
+    const COUNT: &str = "deprecated.daemonset.template.generation";
+    let client = Client::new();
+    let labels = json!({"app": "agent"});
+    let template = json!({
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "main", "image": "agent:1"}]}
+    });
+    let spec = json!({"selector": {"matchLabels": labels}, "template": template});
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "agent"}, "spec": spec
+    });
+    let created = client.post(DAEMON_SETS, set.clone()).await.ok();
+    assert_eq!(created["metadata"]["annotations"][COUNT], "1");
+
+    let uri = format!("{DAEMON_SETS}/agent");
+    let labelled = json!({"spec": {"template": {"metadata": {"labels": {"more": "yes"}}}}});
+    let changed = client.merge(&uri, labelled).await.ok();
+    assert_eq!(changed["metadata"]["annotations"][COUNT], "2");
+    let mut same = changed.clone();
+    same["metadata"]["annotations"] = json!({COUNT: "9", "mine": "kept"});
+    same["spec"]["minReadySeconds"] = 5.into();
+    let same = client.put(&uri, same).await.ok();
+    let annotations = &same["metadata"]["annotations"];
+    assert_eq!(*annotations, json!({COUNT: "2", "mine": "kept"}));
+    let status =
+        json!({"metadata": {"annotations": null}, "status": {"currentNumberScheduled": 1}});
+    let status = client.merge(&format!("{uri}/status"), status).await.ok();
+    assert_eq!(status["metadata"]["annotations"][COUNT], "2");
+}

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use super::decoder::{Decoder, Step};
+use super::tail::Tail;
 use super::{Page, PageInfo, Undecodable};
 use crate::client::{IdleLimited, failure};
 use crate::error::{DecodeError, Error, Result};
@@ -24,6 +25,8 @@ use crate::transport::{TransportError, TransportErrorKind};
 /// Nothing is lost between two calls of `next`. Dropping the stream gives the request up.
 pub struct PageStream<K> {
     body: Option<IdleLimited>,
+    /// The list is complete; this is handed out when the answer has ended too.
+    end: Option<(PageInfo, Tail)>,
     decoder: Decoder,
     resource: Arc<ApiResource>,
     adopt: fn(&mut K, &ApiResource),
@@ -53,6 +56,7 @@ impl<K: DeserializeOwned> PageStream<K> {
     ) -> Self {
         Self {
             body: Some(body),
+            end: None,
             decoder: Decoder::new(),
             resource,
             adopt,
@@ -116,11 +120,13 @@ impl<K: DeserializeOwned> PageStream<K> {
         Some(item)
     }
 
-    fn finish(&mut self) -> Result<PageItem<K>> {
-        self.body = None;
+    /// Leaves only the end to hand out.
+    fn finish(&mut self) -> Result<()> {
+        let body = self.body.take();
         let decoder = std::mem::replace(&mut self.decoder, Decoder::new());
         if decoder.has_items() {
-            return Ok(PageItem::End(decoder.into_info()));
+            self.end = body.map(|body| (decoder.into_info(), Tail::new(body)));
+            return Ok(());
         }
         Err(match failure(decoder.prefix()) {
             Some(status) => status.into(),
@@ -149,6 +155,11 @@ impl<K: DeserializeOwned> Stream for PageStream<K> {
         // Decoding is work: the task's other duties get their turn between objects.
         let turn = ready!(tokio::task::coop::poll_proceed(cx));
         loop {
+            if let Some((_, tail)) = &mut this.end {
+                ready!(tail.poll_end(cx));
+                let info = this.end.take().map(|(info, _)| info);
+                return Poll::Ready(info.map(|info| Ok(PageItem::End(info))));
+            }
             if this.body.is_none() {
                 return Poll::Ready(None);
             }
@@ -160,7 +171,10 @@ impl<K: DeserializeOwned> Stream for PageStream<K> {
                     }
                     None => continue,
                 },
-                Ok(Step::End) => return Poll::Ready(Some(this.finish())),
+                Ok(Step::End) => match this.finish() {
+                    Ok(()) => continue,
+                    Err(error) => return this.fail(error),
+                },
                 Ok(Step::NeedMore) => {}
                 Err(error) => return this.fail(error.into()),
             }

@@ -1,14 +1,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use evenkeel_meta::{ApiResource, MetaView, Metadata, Scope};
-use futures_util::StreamExt;
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt, StreamExt, stream};
 
 use super::decoder::{Decoder, Step};
 use crate::testing::{Answer, Pod, Scripted};
-use crate::transport::TransportErrorKind;
-use crate::{Error, List, ListOptions, PageItem, Undecodable};
+use crate::transport::{ByteStream, Lane, Transport, TransportError, TransportErrorKind};
+use crate::{Client, ClientOptions, Error, List, ListOptions, PageItem, Undecodable};
 
 /// A list as Go writes custom resources: the metadata comes last.
 const SORTED: &str = r#"{"apiVersion":"v1","items":[{"metadata":{"name":"a"}},
@@ -58,6 +61,55 @@ async fn items_are_found_wherever_the_bytes_are_cut() {
             .fold(Answer::new(200), |answer, byte| answer.chunk(vec![byte]))
     });
     assert_eq!(names(&list.await.unwrap()), ["a", "b"]);
+}
+
+/// A server whose answers go on with these chunks behind the list; it counts how many were taken,
+/// the end included.
+struct Talkative(Vec<&'static [u8]>, Arc<AtomicUsize>);
+
+impl Transport for Talkative {
+    fn send(
+        &self,
+        _: Lane,
+        _: http::Request<Bytes>,
+    ) -> BoxFuture<'static, Result<http::Response<ByteStream>, TransportError>> {
+        let taken = Arc::clone(&self.1);
+        let mut rest = self.0.clone().into_iter().map(Bytes::from_static);
+        let rest = stream::poll_fn(move |_| {
+            taken.fetch_add(1, Ordering::Relaxed);
+            Poll::Ready(rest.next().map(Ok))
+        });
+        let list = stream::iter([Ok(Bytes::from_static(SORTED.as_bytes()))]);
+        let body: ByteStream = list.chain(rest).boxed();
+        std::future::ready(Ok(http::Response::new(body))).boxed()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_read_to_its_end_but_not_for_ever() {
+    const LONG: &[u8] = &[b' '; 3000];
+    for (rest, expected) in [
+        (vec![], 1),
+        // As Go's encoder ends.
+        (vec![b"\n".as_slice()], 2),
+        (vec![LONG; 9], 2),
+    ] {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let server = Talkative(rest, Arc::clone(&taken));
+        let client = Client::new(server, ClientOptions::default());
+        let pods = client.all::<Pod>();
+        let list = pods.list(&ListOptions::default()).await.unwrap();
+        assert_eq!(names(&list), ["a", "b"]);
+        assert_eq!(taken.load(Ordering::Relaxed), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_does_not_end_costs_a_second() {
+    let begin = tokio::time::Instant::now();
+    let list = list(|| Answer::ok(SORTED).then_silent()).await.unwrap();
+    assert_eq!(names(&list), ["a", "b"]);
+    assert_eq!(begin.elapsed().as_secs(), 1);
 }
 
 #[tokio::test]

@@ -3,19 +3,13 @@
 use anyhow::ensure;
 use evenkeel_client::ListOptions;
 use evenkeel_e2e::Env;
+use evenkeel_e2e::manifest::DEFINITIONS;
 use evenkeel_meta::PropagationPolicy::{Background, Foreground, Orphan};
 use evenkeel_meta::{ApiResource, Scope};
 use serde_json::{Value, json};
 
 use crate::family::{Families, Made, nobody};
 
-const DEFINITIONS: ApiResource = ApiResource::new_static(
-    "apiextensions.k8s.io",
-    "v1",
-    "CustomResourceDefinition",
-    "customresourcedefinitions",
-    Scope::Cluster,
-);
 const WIDGETS: ApiResource =
     ApiResource::new_static("example.com", "v1", "Widget", "widgets", Scope::Namespaced);
 const PLANETS: ApiResource =

@@ -13,9 +13,11 @@ mod family;
 mod graph;
 mod guestbook;
 mod interop;
+mod kube_rs;
 mod leadership;
 mod namespaces;
 mod rollout;
+mod side_by_side;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -79,7 +81,7 @@ fn main() -> ExitCode {
         scenario!(
             REAL,
             interop::client_go_l3_l7_l13_both_makers_compete_for_one_lease,
-            go
+            client_go
         ),
         scenario!(EMBEDDED, catch_up::a_compacted_history_loses_nothing),
         scenario!(REAL, catch_up::a_restarted_server_loses_nothing),
@@ -108,6 +110,8 @@ fn main() -> ExitCode {
             example "cache-operator"
         ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
+        scenario!(BOTH, kube_rs::both_see_the_same_set, kube_rs),
+        scenario!(REAL, side_by_side::what_others_deploy_is_stored_alike),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
         scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),
         scenario!(BOTH, bad_input::a_manager_says_why_it_cannot_connect),
