@@ -136,6 +136,7 @@ mod corpus;
 mod credentials;
 mod discovery;
 mod error;
+mod exact;
 mod identity;
 mod json;
 mod list;
@@ -144,6 +145,7 @@ mod options;
 mod patch;
 mod pod;
 mod query;
+mod reading;
 #[cfg(test)]
 mod testing;
 mod transport;

@@ -22,7 +22,7 @@ use self::decoder::{Decoder, Fault};
 use crate::client::IdleLimited;
 use crate::error::{DecodeError, WatchError};
 use crate::identity::Identity;
-use crate::managed_fields::ManagedFields;
+use crate::reading::Reading;
 use crate::transport::TransportError;
 
 /// One thing that a watch reports.
@@ -93,7 +93,7 @@ impl<K: DeserializeOwned> WatchStream<K> {
         resource: Arc<ApiResource>,
         adopt: fn(&mut K, &ApiResource),
         largest_event: usize,
-        managed_fields: ManagedFields,
+        reading: Reading,
     ) -> Self {
         Self {
             source: Source {
@@ -101,7 +101,7 @@ impl<K: DeserializeOwned> WatchStream<K> {
                 broken: None,
             },
             ahead: None,
-            decoder: Decoder::new(largest_event, managed_fields),
+            decoder: Decoder::new(largest_event, reading),
             resource,
             adopt,
         }

@@ -305,6 +305,9 @@ impl Informers {
         if K::MANAGED_FIELDS && !identity.selection.managed_fields {
             api = api.without_managed_fields();
         }
+        if identity.selection.exact_capacities {
+            api = api.with_exact_capacities();
+        }
         let informer = self.new_informer(&mut state, api, &identity, ingress);
         if self.inner.stop.is_cancelled() {
             informer.stop();

@@ -53,13 +53,14 @@ pub(super) enum Maker {
     KubeRs,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     ours("evenkeel typed", "typed", "json"),
     ours(
         "evenkeel typed, managedFields too",
         "typed-managed-fields",
         "json",
     ),
+    ours("evenkeel typed, exact capacities", "typed-exact", "json"),
     ours("evenkeel metadata", "metadata", "metadata-json"),
     ours("evenkeel projection", "projection", "json"),
     ours("evenkeel compact", "compact", "json"),

@@ -99,7 +99,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
             idle_limited(response.into_body(), idle),
             self.resource.clone(),
             self.adopt,
-            self.managed_fields,
+            self.reading,
         ))
     }
 
@@ -127,7 +127,7 @@ impl<K: Object + DeserializeOwned> Api<K> {
             self.resource.clone(),
             self.adopt,
             self.client.options().largest_event,
-            self.managed_fields,
+            self.reading,
         ))
     }
 

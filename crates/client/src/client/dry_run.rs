@@ -37,7 +37,6 @@ pub(super) fn rehearsed(outgoing: &Outgoing) -> Result<(String, Bytes), RequestE
 mod tests {
     use evenkeel_meta::{DeleteOptions, Preconditions};
 
-    use super::*;
     use crate::ListOptions;
     use crate::testing::{Answer, Pod, Scripted};
 

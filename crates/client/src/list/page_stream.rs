@@ -13,7 +13,7 @@ use super::{Page, PageInfo, Undecodable};
 use crate::client::{IdleLimited, failure};
 use crate::error::{DecodeError, Error, Result};
 use crate::identity::Identity;
-use crate::managed_fields::ManagedFields;
+use crate::reading::Reading;
 use crate::transport::{TransportError, TransportErrorKind};
 
 /// The objects of one page, each decoded when its last byte has arrived.
@@ -31,7 +31,7 @@ pub struct PageStream<K> {
     resource: Arc<ApiResource>,
     adopt: fn(&mut K, &ApiResource),
     keep: Option<Box<Keep>>,
-    managed_fields: ManagedFields,
+    reading: Reading,
 }
 
 type Keep = dyn FnMut(&Identity<'_>) -> bool + Send;
@@ -52,7 +52,7 @@ impl<K: DeserializeOwned> PageStream<K> {
         body: IdleLimited,
         resource: Arc<ApiResource>,
         adopt: fn(&mut K, &ApiResource),
-        managed_fields: ManagedFields,
+        reading: Reading,
     ) -> Self {
         Self {
             body: Some(body),
@@ -61,7 +61,7 @@ impl<K: DeserializeOwned> PageStream<K> {
             resource,
             adopt,
             keep: None,
-            managed_fields,
+            reading,
         }
     }
 
@@ -107,9 +107,14 @@ impl<K: DeserializeOwned> PageStream<K> {
             return None;
         }
         let text = &mut self.decoder.bytes_mut()[..end];
-        let start = self.managed_fields.cut(text, 0);
+        let start = self.reading.managed_fields.cut(text, 0);
         let bytes = &text[start..];
-        let item = match serde_json::from_slice::<K>(bytes) {
+        // Checked as a whole: the parser would check string by string.
+        let object = match std::str::from_utf8(bytes) {
+            Ok(text) => self.reading.decode::<K>(text),
+            Err(_) => serde_json::from_slice(bytes),
+        };
+        let item = match object {
             Ok(mut object) => {
                 (self.adopt)(&mut object, &self.resource);
                 PageItem::Object(object)

@@ -12,7 +12,7 @@ use crate::error::DecodeError;
 use crate::identity::Identity;
 use crate::json::ValueEnd;
 use crate::list::Undecodable;
-use crate::managed_fields::ManagedFields;
+use crate::reading::Reading;
 
 /// Cuts the bytes of a watch into events and decodes them. Knows no network.
 ///
@@ -26,7 +26,7 @@ pub(super) struct Decoder {
     seen: usize,
     largest_event: usize,
     keep: Option<Box<Keep>>,
-    managed_fields: ManagedFields,
+    reading: Reading,
 }
 
 pub(super) type Keep = dyn FnMut(Change, &Identity<'_>) -> bool + Send;
@@ -39,14 +39,14 @@ pub(super) enum Fault {
 }
 
 impl Decoder {
-    pub(super) fn new(largest_event: usize, managed_fields: ManagedFields) -> Self {
+    pub(super) fn new(largest_event: usize, reading: Reading) -> Self {
         Self {
             buffer: BytesMut::new(),
             value: ValueEnd::default(),
             seen: 0,
             largest_event,
             keep: None,
-            managed_fields,
+            reading,
         }
     }
 
@@ -92,7 +92,7 @@ impl Decoder {
 
     /// One that decodes in the same way, and has nothing to decode yet.
     pub(super) fn sibling(&self) -> Self {
-        Self::new(self.largest_event, self.managed_fields)
+        Self::new(self.largest_event, self.reading)
     }
 
     /// The next event, if its bytes are all there.
@@ -115,7 +115,7 @@ impl Decoder {
             // Checked as a whole: the parser would check string by string.
             if let Ok(line) = std::str::from_utf8(&self.buffer[..end])
                 && let Some((kind, object)) = usual_form(line)
-                && let Ok(mut event) = decode(kind, object)
+                && let Ok(mut event) = decode(self.reading, kind, object)
             {
                 complete(&mut event, resource, adopt);
                 self.consume(end + 1);
@@ -126,7 +126,8 @@ impl Decoder {
             return Ok(None);
         };
         let end = self.cut_managed_fields(end);
-        let event = exact(&self.buffer[..end], resource, adopt).map_err(Fault::Malformed)?;
+        let event =
+            exact(&self.buffer[..end], self.reading, resource, adopt).map_err(Fault::Malformed)?;
         self.consume(end);
         Ok(Some(event))
     }
@@ -135,7 +136,7 @@ impl Decoder {
     fn cut_managed_fields(&mut self, end: usize) -> usize {
         let event = &mut self.buffer[..end];
         let head = event.len() - usual_head(event).map_or(0, <[u8]>::len);
-        let cut = self.managed_fields.cut(event, head);
+        let cut = self.reading.managed_fields.cut(event, head);
         if cut > 0 {
             self.consume(cut);
         }
@@ -225,13 +226,14 @@ fn usual_head(event: &[u8]) -> Option<&[u8]> {
 }
 
 fn decode<K: DeserializeOwned>(
+    reading: Reading,
     kind: Kind,
     object: &str,
 ) -> Result<WatchEvent<K>, serde_json::Error> {
     Ok(match kind {
-        Kind::Change(Change::Added) => WatchEvent::Added(serde_json::from_str(object)?),
-        Kind::Change(Change::Modified) => WatchEvent::Modified(serde_json::from_str(object)?),
-        Kind::Change(Change::Deleted) => WatchEvent::Deleted(serde_json::from_str(object)?),
+        Kind::Change(Change::Added) => WatchEvent::Added(reading.decode(object)?),
+        Kind::Change(Change::Modified) => WatchEvent::Modified(reading.decode(object)?),
+        Kind::Change(Change::Deleted) => WatchEvent::Deleted(reading.decode(object)?),
         Kind::Bookmark => bookmark(object)?,
         Kind::Error => WatchEvent::Error(Box::new(serde_json::from_str::<Status>(object)?)),
     })
@@ -265,6 +267,7 @@ fn bookmark<K>(object: &str) -> Result<WatchEvent<K>, serde_json::Error> {
 /// Decodes one complete value of any form; an object that does not decode is reported as such.
 fn exact<K: DeserializeOwned>(
     text: &[u8],
+    reading: Reading,
     resource: &ApiResource,
     adopt: fn(&mut K, &ApiResource),
 ) -> Result<WatchEvent<K>, DecodeError> {
@@ -283,7 +286,7 @@ fn exact<K: DeserializeOwned>(
         return Err(DecodeError::new(what, &reason));
     };
     let object = envelope.object.get();
-    match (decode(kind, object), kind) {
+    match (decode(reading, kind, object), kind) {
         (Ok(mut event), _) => {
             complete(&mut event, resource, adopt);
             Ok(event)

@@ -305,4 +305,47 @@ async fn managed_fields_are_cut_out_on_request() {
     }
 }
 
+#[tokio::test]
+async fn exact_capacities_are_for_lists_and_watches() {
+    #[derive(serde::Deserialize)]
+    struct Listing {
+        metadata: evenkeel_meta::Meta,
+        names: Vec<String>,
+    }
+    impl evenkeel_meta::Object for Listing {
+        type Meta = evenkeel_meta::Meta;
+        fn metadata(&self) -> &evenkeel_meta::Meta {
+            &self.metadata
+        }
+    }
+    let object = r#"{"metadata":{"name":"a"},"names":["x"]}"#;
+    let event = format!("{{\"type\":\"ADDED\",\"object\":{object}}}\n");
+    let list = format!("{{\"metadata\":{{}},\"items\":[{object}]}}");
+    let server = Scripted::new(move |_, seen| match seen.target.contains("watch") {
+        true => Answer::ok(event.clone()),
+        false => Answer::ok(list.clone()),
+    });
+    let resource =
+        ApiResource::new_static("test.dev", "v1", "Listing", "listings", Scope::Namespaced);
+    let api = server.client().projected::<Listing>(resource, None);
+    let exact = api.with_exact_capacities();
+    // A vector that grows begins with room for four.
+    for (api, capacity) in [(&api, 4), (&exact, 1)] {
+        let mut watch = api.watch(&WatchOptions::default()).await.unwrap();
+        let Some(Ok(WatchEvent::Added(watched))) = watch.next().await else {
+            panic!("no event");
+        };
+        let mut page = api
+            .stream_page(&crate::ListOptions::default())
+            .await
+            .unwrap();
+        let Some(Ok(crate::PageItem::Object(listed))) = page.next().await else {
+            panic!("no item");
+        };
+        for listing in [watched, listed] {
+            assert_eq!(listing.names.capacity(), capacity);
+        }
+    }
+}
+
 mod retry;

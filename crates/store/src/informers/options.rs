@@ -13,6 +13,8 @@ pub struct InformerOptions {
     /// Whether `metadata.managedFields` are decoded and kept by types that can hold them. Default:
     /// no.
     pub managed_fields: bool,
+    /// Whether objects are decoded into `Vec`s as long as what they hold. Default: no.
+    pub exact_capacities: bool,
 }
 
 impl InformerOptions {
@@ -34,6 +36,14 @@ impl InformerOptions {
     #[must_use]
     pub fn with_managed_fields(mut self) -> Self {
         self.managed_fields = true;
+        self
+    }
+
+    /// With objects that take less memory, and more time to decode: see
+    /// [`Api::with_exact_capacities`](evenkeel_client::Api::with_exact_capacities).
+    #[must_use]
+    pub fn with_exact_capacities(mut self) -> Self {
+        self.exact_capacities = true;
         self
     }
 

@@ -32,6 +32,7 @@ const SYNCED: (&str, Figure) = ("time to synced", |of| &of.synced);
 const P999: (&str, Figure) = ("p99.9, 5k/s", |of| &of.p999);
 
 const TYPED: &str = "evenkeel typed";
+const EXACT: &str = "evenkeel typed, exact capacities";
 const METADATA: &str = "evenkeel metadata";
 const PROJECTION: &str = "evenkeel projection";
 const COMPACT: &str = "evenkeel compact";
@@ -40,10 +41,11 @@ const GO_METADATA: &str = "client-go metadata, protobuf";
 const KUBE_TYPED: &str = "kube-rs typed";
 const KUBE_METADATA: &str = "kube-rs metadata";
 
-const GOALS: [Goal; 27] = [
+const GOALS: [Goal; 28] = [
     ratio(METADATA, RSS, 1.0 / 8.0, GO_METADATA),
     absolute(METADATA, RSS, 0.6),
     ratio(TYPED, RSS, 0.65, KUBE_TYPED),
+    ratio(EXACT, RSS, 1.0 / 2.0, KUBE_TYPED),
     absolute(PROJECTION, RSS, 1.2),
     ratio(COMPACT, RSS, 1.0 / 8.0, GO_TYPED),
     absolute(TYPED, RELIST, 1.1),

@@ -33,6 +33,10 @@ pub(crate) fn run(mode: &str, url: &str, ca: &str) -> anyhow::Result<()> {
             let pods = informers.typed::<Pod>(options.with_managed_fields());
             follow(&informers, &pods, &events)
         }
+        "typed-exact" => {
+            let pods = informers.typed::<Pod>(options.with_exact_capacities());
+            follow(&informers, &pods, &events)
+        }
         "metadata" => follow(&informers, &informers.metadata(PODS, options), &events),
         "projection" => {
             let pods = informers.projected::<projection::Pod>(PODS, options);
