@@ -98,7 +98,7 @@ impl<T> std::ops::IndexMut<u32> for Interner<T> {
 }
 
 /// A kind as references write it, with the scope where discovery has told it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) api_version: Box<str>,
     pub(crate) kind: Box<str>,
@@ -126,14 +126,6 @@ impl Hash for Kind {
         self.name().hash(state);
     }
 }
-
-impl PartialEq for Kind {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for Kind {}
 
 impl Equivalent<Kind> for KindName<'_> {
     fn equivalent(&self, kind: &Kind) -> bool {

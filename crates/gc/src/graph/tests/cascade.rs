@@ -3,7 +3,7 @@
 use evenkeel_meta::PropagationPolicy;
 use serde_json::json;
 
-use super::super::Verdict;
+use super::super::{Verdict, Work};
 use super::fixture::{Fixture, Object};
 use crate::decide::{AfterConflict, Decision};
 
@@ -377,6 +377,46 @@ fn gc_g41_a_dependent_that_shows_up_after_the_release_is_released_too() {
         (patch.target.name.as_str(), &uids[..]),
         ("late", &["owner".to_owned()][..])
     );
+}
+
+#[test]
+fn gc_g41_what_only_seems_to_be_a_released_owners_is_collected() {
+    for (kind, name) in [("Secret", "owner"), ("ConfigMap", "other")] {
+        let mut f = Fixture::new();
+        f.map(&part()).map(&owner().orphaning());
+        let Decision::Release(release) = f.decision() else {
+            panic!()
+        };
+        f.graph.written(f.maps, &part().unowned().version(5).0);
+        f.graph.released(release.finish.target.node);
+        f.deleted("owner");
+        f.map(&Object::new("liar").refers("v1", kind, name, "owner", false));
+        f.answer(|_| Verdict::Absent);
+        assert_eq!(f.deletion().target.name, "liar", "{kind} {name}");
+    }
+}
+
+#[test]
+fn gc_g41_owners_that_orphan_have_a_line_of_their_own() {
+    let mut f = Fixture::new();
+    f.map(&part()).map(&owner());
+    f.graph.take_work();
+    f.map(&owner().orphaning());
+    let work = f.graph.take_work();
+    assert!(matches!(work[..], [Work::Orphan(_)]), "{work:?}");
+}
+
+#[test]
+fn gc_g39_an_owner_that_is_known_to_be_absent_is_not_looked_up_again() {
+    let mut f = Fixture::new();
+    f.map(&part());
+    let claims = f.lookups();
+    let [claim] = claims[..] else {
+        panic!("{claims:?}")
+    };
+    assert!(f.graph.lookup(claim).is_some());
+    f.graph.verified(claim, Verdict::Absent);
+    assert!(f.graph.lookup(claim).is_none());
 }
 
 #[test]

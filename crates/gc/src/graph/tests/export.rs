@@ -52,6 +52,8 @@ fn the_graph_as_json_has_the_names_of_dot() {
         })
     );
     assert_eq!(json["nodes"][1]["virtual"], true);
+    // Nobody has looked it up yet.
+    assert_eq!(json["nodes"][1]["missing"], false);
     assert_eq!(
         json["edges"],
         serde_json::json!([{"dependent": "1", "owner": "2", "controller": false,
