@@ -7,12 +7,14 @@
 //! it. Nothing here sleeps for a fixed time; [`poll`] waits for conditions with
 //! deadlines.
 
+pub mod account_token;
 pub mod audit;
 pub mod bench;
 pub mod comparison;
 pub mod contest;
 pub mod election;
 pub mod env;
+pub mod exec_plugin;
 pub mod kube_rs;
 pub mod kubectl;
 pub mod manifest;

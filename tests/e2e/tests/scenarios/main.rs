@@ -9,6 +9,7 @@ mod catch_up;
 mod collect;
 mod collect_custom;
 mod custom_loop;
+mod exec_plugin;
 mod family;
 mod graph;
 mod guestbook;
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
         ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
         scenario!(BOTH, kube_rs::both_see_the_same_set, kube_rs),
+        scenario!(BOTH, exec_plugin::tokens_expire_under_writes_and_watches),
         scenario!(REAL, side_by_side::what_others_deploy_is_stored_alike),
         scenario!(EMBEDDED, bad_input::a_manifest_is_refused_by_name_and_line),
         scenario!(EMBEDDED, bad_input::a_port_in_use_is_named),
