@@ -2,6 +2,7 @@
 //! both servers; `-- embedded::` or `-- real::` on one.
 
 mod adoption;
+mod autoscaler;
 mod bad_input;
 mod cache_operator;
 mod cascade;
@@ -19,6 +20,7 @@ mod leadership;
 mod namespaces;
 mod rollout;
 mod side_by_side;
+mod tenant_operator;
 mod webhooks;
 
 use std::process::ExitCode;
@@ -109,6 +111,16 @@ fn main() -> ExitCode {
             BOTH,
             cache_operator::a_cache_lives_rolls_and_goes,
             example "cache-operator"
+        ),
+        scenario!(
+            BOTH,
+            tenant_operator::a_tenant_lives_loses_a_namespace_and_goes,
+            example "tenant-operator"
+        ),
+        scenario!(
+            BOTH,
+            autoscaler::it_follows_the_numbers_and_nobody_who_wants_no_pods,
+            example "autoscaler"
         ),
         scenario!(BOTH, custom_loop::the_example_keeps_what_it_owns, example "banners"),
         scenario!(BOTH, kube_rs::both_see_the_same_set, kube_rs),
