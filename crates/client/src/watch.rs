@@ -82,7 +82,7 @@ pub enum Change {
 pub struct WatchStream<K> {
     source: Source,
     decoder: Decoder,
-    ahead: Option<Ahead<K>>,
+    ahead: Option<Box<Ahead<K>>>,
     resource: Arc<ApiResource>,
     adopt: fn(&mut K, &ApiResource),
 }
@@ -96,10 +96,7 @@ impl<K: DeserializeOwned> WatchStream<K> {
         reading: Reading,
     ) -> Self {
         Self {
-            source: Source {
-                body: Some(body),
-                broken: None,
-            },
+            source: Source::Open(body),
             ahead: None,
             decoder: Decoder::new(largest_event, reading),
             resource,
@@ -130,7 +127,7 @@ impl<K: DeserializeOwned> WatchStream<K> {
     where
         K: Send + 'static,
     {
-        self.ahead = Some(Ahead::new());
+        self.ahead = Some(Box::new(Ahead::new()));
         self
     }
 
@@ -191,17 +188,18 @@ impl<K: DeserializeOwned> Stream for WatchStream<K> {
                 Ok(None) => {}
                 Err(fault) => {
                     // Whatever else has been read already is not looked at.
-                    this.source = Source::default();
+                    this.source = Source::Ended;
                     this.decoder.take();
                     return Poll::Ready(Some(Err(this.fault(fault))));
                 }
             }
-            if this.source.body.is_none() {
-                let broken = this.source.broken.take().map(|error| {
-                    let resource = this.resource.to_string().into();
-                    Err(WatchError::Transport { resource, error })
-                });
-                return Poll::Ready(broken);
+            if !matches!(this.source, Source::Open(_)) {
+                let Source::Broken(error) = std::mem::replace(&mut this.source, Source::Ended)
+                else {
+                    return Poll::Ready(None);
+                };
+                let resource = this.resource.to_string().into();
+                return Poll::Ready(Some(Err(WatchError::Transport { resource, error })));
             }
             ready!(this.source.poll_read(&mut this.decoder, cx));
         }
@@ -209,28 +207,23 @@ impl<K: DeserializeOwned> Stream for WatchStream<K> {
 }
 
 /// Where the bytes come from.
-#[derive(Default)]
-struct Source {
-    /// `None` after the end.
-    body: Option<IdleLimited>,
-    /// How it ended, if not well.
-    broken: Option<TransportError>,
+enum Source {
+    Open(IdleLimited),
+    Broken(TransportError),
+    Ended,
 }
 
 impl Source {
     /// Passes on the next piece. Once there is none, what is left with the decoder is an event that was cut
     /// short: the next watch brings it again.
     fn poll_read(&mut self, decoder: &mut Decoder, cx: &mut Context<'_>) -> Poll<()> {
-        let Some(body) = &mut self.body else {
+        let Self::Open(body) = self else {
             return Poll::Pending;
         };
         match ready!(Pin::new(body).poll_next(cx)) {
             Some(Ok(chunk)) => decoder.push(&chunk),
-            Some(Err(error)) => {
-                self.body = None;
-                self.broken = Some(error);
-            }
-            None => self.body = None,
+            Some(Err(error)) => *self = Self::Broken(error),
+            None => *self = Self::Ended,
         }
         Poll::Ready(())
     }

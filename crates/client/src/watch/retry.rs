@@ -43,7 +43,7 @@ pub struct RetryWatch<K> {
 enum Phase<K> {
     Waiting(Pin<Box<Sleep>>),
     Opening(BoxFuture<'static, Result<WatchStream<K>>>),
-    Watching(Box<WatchStream<K>>),
+    Watching(WatchStream<K>),
     Done,
 }
 
@@ -156,7 +156,7 @@ impl<K: Object + DeserializeOwned + 'static> Stream for RetryWatch<K> {
                 }
                 Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
                     Ok(stream) => {
-                        this.phase = Phase::Watching(Box::new(stream));
+                        this.phase = Phase::Watching(stream);
                         None
                     }
                     Err(error) => this.refused(error),

@@ -45,7 +45,7 @@ fn owner() -> ConfigMap {
     ))
 }
 
-fn part(owners: Value) -> Meta {
+fn part(owners: &Value) -> Meta {
     meta(json!({"name": "part", "namespace": "shop", "ownerReferences": owners}))
 }
 
@@ -64,7 +64,7 @@ fn owners(meta: &Meta) -> Value {
 
 #[test]
 fn a_controller_controls_and_blocks_and_an_owner_does_neither() {
-    let mut meta = part(json!([]));
+    let mut meta = part(&json!([]));
     meta.add_owner(&owner()).unwrap();
     assert_eq!(owners(&meta), json!([plain("v1", "u1")]));
     meta.set_controller(&owner()).unwrap();
@@ -75,7 +75,7 @@ fn a_controller_controls_and_blocks_and_an_owner_does_neither() {
 fn controller_runtime_t74_other_owners_stay_and_a_reference_is_there_once() {
     let (one, two) = (plain("v1", "u8"), plain("v1", "u9"));
     // As an older version of the owner's kind was written.
-    let mut meta = part(json!([one, plain("v1beta1", "u1"), two]));
+    let mut meta = part(&json!([one, plain("v1beta1", "u1"), two]));
     meta.set_controller(&owner()).unwrap();
     let all = json!([one, controlled("u1"), two]);
     assert_eq!(owners(&meta), all);
@@ -116,7 +116,7 @@ fn gc_g24_ownership_across_namespaces_is_refused() {
 #[test]
 fn an_owner_that_no_server_knows_is_refused() {
     let draft = ConfigMap(meta(json!({"name": "web", "namespace": "shop"})));
-    let error = part(json!([])).add_owner(&draft).unwrap_err();
+    let error = part(&json!([])).add_owner(&draft).unwrap_err();
     assert_eq!(
         error.to_string(),
         "ConfigMap shop/web cannot own anything: it has no UID"
@@ -125,7 +125,7 @@ fn an_owner_that_no_server_knows_is_refused() {
 
 #[test]
 fn another_controller_is_not_displaced_not_even_a_namesake() {
-    let mut meta = part(json!([controlled("u0")]));
+    let mut meta = part(&json!([controlled("u0")]));
     let error = meta.set_controller(&owner()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -62,7 +62,7 @@ pub(crate) async fn a_tenant_lives_loses_a_namespace_and_goes(env: Env) -> anyho
     ready_is(&env, 1, "True", "Provisioned").await?;
     let tenants = env.client().dynamic(TENANTS, None);
     let uid = tenants.get("acme").await?.metadata.uid;
-    let uid = uid.as_ref().map(|uid| uid.as_str());
+    let uid = uid.as_ref().map(evenkeel_meta::Uid::as_str);
     for place in ["acme-dev", "acme-prod"] {
         for (resource, name) in [
             (QUOTAS, "tenant"),

@@ -400,7 +400,7 @@ fn gc_g41_what_only_seems_to_be_a_released_owners_is_collected() {
 fn gc_g41_owners_that_orphan_have_a_line_of_their_own() {
     let mut f = Fixture::new();
     f.map(&part()).map(&owner());
-    f.graph.take_work();
+    let _ = f.graph.take_work();
     f.map(&owner().orphaning());
     let work = f.graph.take_work();
     assert!(matches!(work[..], [Work::Orphan(_)]), "{work:?}");
