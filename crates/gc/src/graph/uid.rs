@@ -60,7 +60,7 @@ fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
             VALUES[usize::from(text[at + 1])],
         );
         wrong |= high | low > 15;
-        *byte = high << 4 | low & 15;
+        *byte = (high << 4) + (low & 15);
     }
     (!wrong).then_some(bytes)
 }
@@ -103,6 +103,7 @@ mod tests {
             "0A1B2C3D-4E5F-6071-8293-A4B5C6D7E8F9",
             "0a1b2c3d4e5f60718293a4b5c6d7e8f9",
             "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8fg",
+            "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8gg",
             "0a1b2c3d-4e5f-6071-8293a-4b5c6d7e8f9",
             "uid-1",
             "",

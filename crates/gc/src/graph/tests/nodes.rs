@@ -321,3 +321,17 @@ fn a_node_takes_150_bytes_at_most_however_many_there_are() {
     }
     assert!(most <= 150.0, "{most} bytes");
 }
+
+#[test]
+fn gc_g24_a_misplaced_reference_is_told_of_once_whatever_becomes_of_the_others() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("a")).map(&Object::new("b"));
+    let far = Object::new("far").within("m").owned_by("a");
+    f.map(&far);
+    assert_eq!(f.reports(), 1);
+    let both = far.clone().owned_by("b");
+    f.map(&both.clone().version(2));
+    assert_eq!(f.reports(), 1, "the new one");
+    f.map(&both.refers("v1", "Node", "none", "none", false).version(3));
+    assert_eq!(f.reports(), 0);
+}
