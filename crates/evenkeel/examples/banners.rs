@@ -1,13 +1,11 @@
 //! A custom control loop on the current kubeconfig's cluster: a `Banner` owns a ConfigMap.
 
-use evenkeel::client::{Client, Config, PatchOptions};
-use evenkeel::meta::{MetaView, ObjectKey};
+use evenkeel::client::{Client, Config};
+use evenkeel::meta::{MetaMut, MetaView, ObjectKey};
 use evenkeel::store::Store;
 use evenkeel::{BoxError, Context, Controller, Manager, Outcome, ReconcileResult, Reconciler};
 use k8s_openapi::api::core::v1::ConfigMap;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube_core::{CustomResourceExt, Resource};
-use tokio_util::sync::CancellationToken;
+use kube_core::CustomResourceExt;
 
 #[derive(
     kube_derive::CustomResource,
@@ -46,7 +44,7 @@ impl Reconciler for Banners {
         };
         map.metadata.name = banner.metadata.name.clone();
         map.metadata.namespace = banner.metadata.namespace.clone();
-        map.metadata.owner_references = banner.controller_owner_ref(&()).map(|owner| vec![owner]);
+        map.metadata.set_controller(&*banner)?;
         context.apply(&map).await?;
         Ok(Outcome::Done)
     }
@@ -55,13 +53,7 @@ impl Reconciler for Banners {
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
     let client = Client::connect(&Config::infer()?)?.with_field_manager("banners");
-    let crds = client.all::<CustomResourceDefinition>();
-    let (name, crd, force) = (
-        Banner::crd_name(),
-        Banner::crd(),
-        PatchOptions::default().force(),
-    );
-    crds.apply(name, &crd, &force).await?;
+    evenkeel::define(&client, [Banner::crd()]).await?;
 
     let mut manager = Manager::builder(client).build()?;
     let banners = manager.watch::<Banner>();
@@ -69,11 +61,5 @@ async fn main() -> Result<(), BoxError> {
     let reconciler = Banners(banners.store().clone(), maps.store().clone());
     let controller = Controller::builder("banners").for_(&banners).owns(&maps);
     manager.add(controller.reconciler(reconciler))?;
-
-    let stop = CancellationToken::new();
-    tokio::select! {
-        ended = manager.run(stop.clone()) => ended?,
-        second_signal = evenkeel::stop_on_signal(stop) => second_signal?,
-    }
-    Ok(())
+    Ok(manager.run_until_signal().await?)
 }
