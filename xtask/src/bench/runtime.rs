@@ -171,9 +171,9 @@ fn rest(stage: &Stage, program: &Program, seconds: u32) -> anyhow::Result<(f64, 
     controller.ask("start", "ran")?;
     controller.settle()?;
     pause(AFTERMATH);
-    let before = controller.fine_cpu()?;
+    let before = controller.threads()?;
     pause(Duration::from_secs(seconds.into()));
-    let used = controller.fine_cpu()? - before;
+    let used = controller.used_since(&before)?;
     let minute = 60.0 / f64::from(seconds);
     Ok((used * 1e3 * minute, controller.resident()? / 1e6))
 }

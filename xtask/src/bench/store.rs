@@ -49,6 +49,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
             "reads by key from two threads under 50k writes/s, 100k objects (M/s)",
             ">= 15",
         ),
+        row("the same from snapshots, a new one each thousand (M/s)", ""),
         row("writes that went through meanwhile (k/s)", ""),
         row(
             "CPU of 30 idle informers (ms a minute)",
@@ -62,13 +63,15 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
             let output = shell::read(Command::new(stage.program(*maker)?).arg("reads"))?;
             let (cpu, resident) = idle(&stage, *maker, options.seconds)?;
             let values = [
-                value(&output, "reads")?,
-                value(&output, "writes")?,
-                cpu,
-                resident,
+                Some(value(&output, "reads")?),
+                // Others have no snapshots.
+                value(&output, "looks").ok(),
+                Some(value(&output, "writes")?),
+                Some(cpu),
+                Some(resident),
             ];
             for (row, value) in rows.iter_mut().zip(values) {
-                row.samples[at].push(value);
+                row.samples[at].extend(value);
             }
         }
     }
@@ -84,9 +87,9 @@ fn idle(stage: &Stage, maker: Maker, seconds: u64) -> anyhow::Result<(f64, f64)>
     let mut client = stage.client(maker, "idle", &url)?;
     client.ask("start", "synced")?;
     client.settle()?;
-    let before = client.fine_cpu()?;
+    let before = client.threads()?;
     pause(Duration::from_secs(seconds));
-    let used = client.fine_cpu()? - before;
+    let used = client.used_since(&before)?;
     let minute = 60.0 / seconds as f64;
     Ok((used * 1e3 * minute, client.resident()? / 1e6))
 }

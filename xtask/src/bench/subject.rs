@@ -1,6 +1,8 @@
 //! A process that is measured, or that serves one: it is told what to do line by line, and
 //! answers with lines.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -16,6 +18,9 @@ const QUIET: (f64, Duration) = (0.015, Duration::from_millis(500));
 
 /// How long an answer may take: the slowest takes a minute.
 const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Seconds of each thread.
+pub(super) type Threads = HashMap<OsString, f64>;
 
 pub(super) struct Subject {
     name: String,
@@ -96,15 +101,25 @@ impl Subject {
         Ok(ticks / TICKS)
     }
 
-    /// The same in nanoseconds, of the threads that there are now: for what takes next to nothing.
-    pub(super) fn fine_cpu(&self) -> anyhow::Result<f64> {
-        let mut total = 0.0;
+    /// The same to the nanosecond, by thread: for what takes next to nothing.
+    pub(super) fn threads(&self) -> anyhow::Result<Threads> {
+        let mut threads = Threads::new();
         for task in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
-            let text = fs::read_to_string(task?.path().join("schedstat"))?;
+            let task = task?;
+            let text = fs::read_to_string(task.path().join("schedstat"))?;
             let first = text.split(' ').next().context("schedstat is empty")?;
-            total += first.parse::<f64>()?;
+            threads.insert(task.file_name(), first.parse::<f64>()? / 1e9);
         }
-        Ok(total / 1e9)
+        Ok(threads)
+    }
+
+    /// What its threads have used since. Those that have ended meanwhile are not counted.
+    pub(super) fn used_since(&self, before: &Threads) -> anyhow::Result<f64> {
+        let now = self.threads()?;
+        let used = now
+            .iter()
+            .map(|(thread, seconds)| seconds - before.get(thread).unwrap_or(&0.0));
+        Ok(used.sum())
     }
 
     /// Resident memory in bytes.

@@ -14,6 +14,11 @@ impl Samples {
         self.0.sort_by(f64::total_cmp);
     }
 
+    /// Takes it, if it was measured.
+    pub(super) fn extend(&mut self, value: Option<f64>) {
+        value.into_iter().for_each(|value| self.push(value));
+    }
+
     /// `None` if it was not measured.
     pub(super) fn median(&self) -> Option<f64> {
         let (low, high) = (self.0.len().checked_sub(1)? / 2, self.0.len() / 2);
