@@ -14,9 +14,16 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
+/// How deep objects and arrays may lie in each other: as deep as serde_json lets them, which begins to count
+/// anew in each sequence here.
+const DEEPEST: u8 = 128;
+
 pub(crate) fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let value = T::deserialize(Exact(&mut json))?;
+    let value = T::deserialize(Exact {
+        inner: &mut json,
+        depth: 0,
+    })?;
     json.end()?;
     Ok(value)
 }
@@ -53,12 +60,15 @@ fn count(array: &str) -> usize {
 }
 
 /// A deserializer all of whose sequences know their lengths, how deep below it they may be.
-struct Exact<D>(D);
+struct Exact<D> {
+    inner: D,
+    depth: u8,
+}
 
 macro_rules! forward {
     ($($method:ident($($name:ident: $type:ty),*)),* $(,)?) => {$(
         fn $method<V: Visitor<'de>>(self, $($name: $type,)* visitor: V) -> Result<V::Value, D::Error> {
-            self.0.$method($($name,)* Passing(visitor))
+            self.inner.$method($($name,)* Passing { inner: visitor, depth: self.depth })
         }
     )*};
 }
@@ -67,10 +77,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
     type Error = D::Error;
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        let array = <&RawValue as serde::Deserialize>::deserialize(self.0)?.get();
+        let array = <&RawValue as serde::Deserialize>::deserialize(self.inner)?.get();
         let visitor = Counted {
             visitor,
             length: count(array),
+            depth: deeper(self.depth)?,
         };
         serde_json::Deserializer::from_str(array)
             .deserialize_seq(visitor)
@@ -93,17 +104,27 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Exact<D> {
     }
 
     fn is_human_readable(&self) -> bool {
-        self.0.is_human_readable()
+        self.inner.is_human_readable()
     }
 }
 
-/// A visitor that passes on [`Exact`] to what it visits.
-struct Passing<V>(V);
+fn deeper<E: Error>(depth: u8) -> Result<u8, E> {
+    match depth {
+        DEEPEST.. => Err(E::custom("recursion limit exceeded")),
+        depth => Ok(depth + 1),
+    }
+}
+
+/// Passes on [`Exact`] to what a visitor visits.
+struct Passing<V> {
+    inner: V,
+    depth: u8,
+}
 
 macro_rules! visit {
     ($($method:ident($type:ty)),* $(,)?) => {$(
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
-            self.0.$method(value)
+            self.inner.$method(value)
         }
     )*};
 }
@@ -112,7 +133,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Passing<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
+        self.inner.expecting(f)
     }
 
     visit! {
@@ -123,31 +144,47 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Passing<V> {
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
+        self.inner.visit_none()
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
+        self.inner.visit_unit()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Exact(value))
+        let depth = self.depth;
+        self.inner.visit_some(Exact {
+            inner: value,
+            depth,
+        })
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(self, value: D) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Exact(value))
+        let depth = self.depth;
+        self.inner.visit_newtype_struct(Exact {
+            inner: value,
+            depth,
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Passing(items))
+        let depth = deeper(self.depth)?;
+        self.inner.visit_seq(Passing {
+            inner: items,
+            depth,
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Passing(fields))
+        let depth = deeper(self.depth)?;
+        self.inner.visit_map(Passing {
+            inner: fields,
+            depth,
+        })
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, variant: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(variant)
+        self.inner.visit_enum(variant)
     }
 }
 
@@ -158,15 +195,16 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Passing<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_key_seed(seed)
+        self.inner.next_key_seed(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Passing(seed))
+        let depth = self.depth;
+        self.inner.next_value_seed(Passing { inner: seed, depth })
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -177,11 +215,12 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Passing<A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Passing(seed))
+        let depth = self.depth;
+        self.inner.next_element_seed(Passing { inner: seed, depth })
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
@@ -189,7 +228,11 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Passing<S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Exact(value))
+        let depth = self.depth;
+        self.inner.deserialize(Exact {
+            inner: value,
+            depth,
+        })
     }
 }
 
@@ -197,6 +240,7 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Passing<S> {
 struct Counted<V> {
     visitor: V,
     length: usize,
+    depth: u8,
 }
 
 impl<'de, V: Visitor<'de>> Visitor<'de> for Counted<V> {
@@ -210,6 +254,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Counted<V> {
         self.visitor.visit_seq(Items {
             items,
             left: self.length,
+            depth: self.depth,
         })
     }
 }
@@ -217,6 +262,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Counted<V> {
 struct Items<A> {
     items: A,
     left: usize,
+    depth: u8,
 }
 
 impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<A> {
@@ -227,7 +273,8 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Items<A> {
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
         self.left = self.left.saturating_sub(1);
-        self.items.next_element_seed(Passing(seed))
+        let depth = self.depth;
+        self.items.next_element_seed(Passing { inner: seed, depth })
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -294,6 +341,32 @@ mod tests {
             assert!(serde_json::from_str::<Pod>(text).is_err(), "{text}");
             assert!(from_str::<Pod>(text).is_err(), "{text}");
         }
+    }
+
+    /// Each sequence is read by a parser of its own, none of which knows how deep the others are.
+    #[test]
+    fn what_lies_too_deep_is_refused_and_does_not_overflow_the_stack() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Nest {
+            inner: Vec<Self>,
+        }
+        let nest = |levels: usize| {
+            let inner = "{\"inner\":[".repeat(levels);
+            format!("{inner}{}", "]}".repeat(levels))
+        };
+        for levels in [1, 60] {
+            assert!(from_str::<Nest>(&nest(levels)).is_ok(), "{levels}");
+        }
+        for levels in [70, 10_000, 200_000] {
+            let text = nest(levels);
+            let error = from_str::<Nest>(&text).unwrap_err().to_string();
+            assert!(error.contains("recursion limit"), "{levels}: {error}");
+            assert!(serde_json::from_str::<Nest>(&text).is_err(), "{levels}");
+        }
+        let arrays = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        assert!(from_str::<serde_json::Value>(&arrays).is_err());
+        let first = from_str::<Nest>(&nest(1)).unwrap();
+        assert!(first.inner.is_empty());
     }
 
     #[test]

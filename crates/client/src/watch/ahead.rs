@@ -25,14 +25,21 @@ pub(super) const CHUNK: usize = 64 << 10;
 /// not, the task leaves a rest, and everything from there on is decoded in its turn, one after the other.
 pub(super) struct Ahead<K> {
     start: Start<K>,
-    /// How many tasks there may be; none if nothing is decoded ahead.
+    /// Where the tasks run.
+    runtime: Option<Handle>,
+    /// How many of them there may be; none if nothing is decoded ahead.
     most: usize,
     chunks: VecDeque<Chunk<K>>,
     events: std::vec::IntoIter<WatchEvent<K>>,
 }
 
-type Start<K> =
-    fn(Bytes, Decoder, Arc<ApiResource>, fn(&mut K, &ApiResource)) -> AbortOnDropHandle<Decoded<K>>;
+type Start<K> = fn(
+    &Handle,
+    Bytes,
+    Decoder,
+    Arc<ApiResource>,
+    fn(&mut K, &ApiResource),
+) -> AbortOnDropHandle<Decoded<K>>;
 
 struct Chunk<K> {
     text: Bytes,
@@ -47,12 +54,14 @@ struct Decoded<K> {
 impl<K: DeserializeOwned + Send + 'static> Ahead<K> {
     /// As many tasks as the runtime has threads; none if it has but one.
     pub(super) fn new() -> Self {
-        let threads = Handle::try_current().map_or(0, |runtime| match runtime.runtime_flavor() {
-            RuntimeFlavor::MultiThread => runtime.metrics().num_workers(),
-            _ => 0,
-        });
+        let runtime = Handle::try_current().ok();
+        let threads = runtime
+            .as_ref()
+            .filter(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+            .map_or(0, |runtime| runtime.metrics().num_workers());
         Self {
             start,
+            runtime,
             most: if threads > 1 { threads } else { 0 },
             chunks: VecDeque::new(),
             events: Vec::new().into_iter(),
@@ -61,13 +70,14 @@ impl<K: DeserializeOwned + Send + 'static> Ahead<K> {
 }
 
 fn start<K: DeserializeOwned + Send + 'static>(
+    runtime: &Handle,
     text: Bytes,
     decoder: Decoder,
     resource: Arc<ApiResource>,
     adopt: fn(&mut K, &ApiResource),
 ) -> AbortOnDropHandle<Decoded<K>> {
     let task = async move { decode(&text, decoder, &resource, adopt) };
-    AbortOnDropHandle::new(tokio::spawn(task))
+    AbortOnDropHandle::new(runtime.spawn(task))
 }
 
 fn decode<K: DeserializeOwned>(
@@ -104,11 +114,14 @@ impl<K> Ahead<K> {
         resource: &Arc<ApiResource>,
         adopt: fn(&mut K, &ApiResource),
     ) -> bool {
+        let Some(runtime) = &self.runtime else {
+            return false;
+        };
         let Some(text) = decoder.take_lines(CHUNK) else {
             return false;
         };
         let (sibling, resource) = (decoder.sibling(), Arc::clone(resource));
-        let decoded = (self.start)(text.clone(), sibling, resource, adopt);
+        let decoded = (self.start)(runtime, text.clone(), sibling, resource, adopt);
         self.chunks.push_back(Chunk { text, decoded });
         true
     }
