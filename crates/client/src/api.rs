@@ -139,8 +139,9 @@ impl<K> Api<K> {
     /// The same, but what is listed page by page and watched has `Vec`s as long as what they hold.
     ///
     /// A `Vec` that is decoded from text as it comes has room for more elements than it has, which for
-    /// structures as large as containers and volumes is a third of a pod's memory. For caches of whole
-    /// objects; a fifth or so is added to the time of decoding.
+    /// structures as large as containers and volumes is a quarter of a pod's memory. For caches of whole
+    /// objects; each sequence's text is looked at twice more, which made the first list of 100,000 pods cost
+    /// a twentieth more CPU (docs/COMPARE.md).
     #[must_use]
     pub fn with_exact_capacities(&self) -> Self {
         let mut api = self.clone();

@@ -34,6 +34,11 @@ pub(super) fn tag(hash: u64) -> u8 {
     (hash >> 1) as u8
 }
 
+/// The tag of the entry at this place; beyond the last tag all are the same.
+fn tag_at(tags: &[u8; LEAF_MAX], at: usize) -> u8 {
+    tags[at.min(LEAF_MAX - 1)]
+}
+
 impl<K, V> Leaf<K, V> {
     pub(super) fn of(tag: u8, entry: Entry<K, V>) -> Self {
         Self::from_tagged(vec![(tag, entry)])
@@ -77,7 +82,7 @@ impl<K, V> Leaf<K, V> {
     }
 
     fn tag_of(&self, at: usize) -> u8 {
-        self.tags[at.min(LEAF_MAX - 1)]
+        tag_at(&self.tags, at)
     }
 }
 
@@ -157,8 +162,7 @@ impl<K: Clone, V: Clone> Leaf<K, V> {
     /// The entries with their tags: moved if nobody shares them.
     pub(super) fn into_tagged(mut self) -> Vec<(u8, Entry<K, V>)> {
         let tags = self.tags;
-        let tag_of = |at: usize| tags[at.min(LEAF_MAX - 1)];
-        let tagged = |(at, entry): (usize, Option<Entry<K, V>>)| Some((tag_of(at), entry?));
+        let tagged = |(at, entry): (usize, Option<Entry<K, V>>)| Some((tag_at(&tags, at), entry?));
         match Arc::get_mut(&mut self.entries) {
             Some(own) => {
                 let moved = own.iter_mut().map(Option::take);
