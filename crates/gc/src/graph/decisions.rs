@@ -2,7 +2,7 @@ use evenkeel_meta::{OwnerReference, PropagationPolicy};
 
 use super::judge::{Judgement, Standing};
 use super::node::Flags;
-use super::{FOREGROUND_FINALIZER, Graph, KindId, NodeId, ORPHAN_FINALIZER};
+use super::{ClaimId, FOREGROUND_FINALIZER, Graph, KindId, NodeId, ORPHAN_FINALIZER};
 use crate::decide::{Decision, Deletion, FinalizerRemoval, Release, Target};
 use crate::patch::{OwnersChange, OwnersPatch};
 
@@ -32,15 +32,18 @@ impl Graph {
         Deletion {
             target: self.target(index),
             policy,
-            waits_for_it: self
-                .references(index)
-                .map(|edge| self.edges[edge].claim)
-                .filter(|&claim| self.standing(claim) == Standing::Waiting)
-                .map(|claim| self.claim_id(claim))
-                .collect(),
+            waits_for_it: self.waiting_owners(index),
             in_foreground: policy == PropagationPolicy::Foreground && !by_finalizer,
             owners: self.owner_references(index),
         }
+    }
+
+    fn waiting_owners(&self, index: u32) -> Vec<ClaimId> {
+        self.references(index)
+            .map(|edge| self.edges[edge].claim)
+            .filter(|&claim| self.standing(claim) == Standing::Waiting)
+            .map(|claim| self.claim_id(claim))
+            .collect()
     }
 
     /// G34: with a solid owner, what dangles or waits goes; what was released goes in any case.
@@ -60,7 +63,13 @@ impl Graph {
             };
             goes.then_some(at)
         });
-        Decision::Patch(self.patch(index, selected.collect(), OwnersChange::Remove))
+        Decision::Patch(OwnersPatch {
+            waits_for_it: match held {
+                true => self.waiting_owners(index),
+                false => Vec::new(),
+            },
+            ..self.patch(index, selected.collect(), OwnersChange::Remove)
+        })
     }
 
     fn unblock(&self, index: u32) -> Decision {
@@ -116,6 +125,7 @@ impl Graph {
             selected,
             change,
             only_this_state: true,
+            waits_for_it: Vec::new(),
         }
     }
 

@@ -109,6 +109,42 @@ fn gc_g34_a_waiting_owner_is_let_go_by_what_another_owner_holds() {
     assert_eq!(uids, ["a"]);
 }
 
+/// An owner that waited may have been told to keep its dependents since.
+#[test]
+fn gc_g34_a_decision_names_the_waiting_owners_it_rests_on_and_may_doubt_them() {
+    let waiting = |verdict: Verdict, others: &[&str]| {
+        let mut f = Fixture::new();
+        f.map(&Object::new("b"));
+        let mut part = Object::new("part").blocks("a");
+        for owner in others {
+            part = part.owned_by(owner);
+        }
+        f.map(&part);
+        f.answer(|_| Verdict::DeletingDependents);
+        let decision = f.decision();
+        let [claim] = *decision.waiting_owners() else {
+            panic!("{decision:?}")
+        };
+        f.graph.doubt(claim);
+        assert_eq!(f.names(), Vec::<String>::new(), "until it is known");
+        assert_eq!(f.answer(|_| verdict), 1);
+        f.names()
+    };
+    for others in [&[][..], &["b"]] {
+        assert_eq!(waiting(Verdict::DeletingDependents, others), ["part"]);
+        assert_eq!(waiting(Verdict::Alive, others), Vec::<String>::new());
+    }
+    // What was released goes whatever the other owners do.
+    let mut f = Fixture::new();
+    f.map(&Object::new("b").orphaning());
+    f.map(&Object::new("part").blocks("a").owned_by("b"));
+    f.answer(|_| Verdict::DeletingDependents);
+    for (name, decision) in f.decisions() {
+        let rests_on = decision.waiting_owners().len();
+        assert_eq!(rests_on, usize::from(name == "part"), "{decision:?}");
+    }
+}
+
 #[test]
 fn gc_g42_a_merge_patch_without_references_sends_null() {
     let mut f = Fixture::new();

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use evenkeel_meta::{DeleteOptions, MetaView};
 use fastrand::Rng;
 
-use super::super::super::{ClaimId, Graph, KindId, Verdict, Work};
+use super::super::super::{ClaimId, Graph, KindId, NodeId, Verdict, Work};
 use super::super::model::{Event, Found, Refused, Stored, Type, Uid, World, uid_number, uid_text};
 use super::super::naive::{self, Bias};
 use super::user::{self, User};
-use crate::decide::{AfterConflict, Decision, Deletion, FinalizerRemoval};
+use crate::decide::{AfterConflict, Decision, Deletion, FinalizerRemoval, Release};
 use crate::patch::{OwnersChange, OwnersPatch};
 
 /// A way in which the collector is broken, to see that it would be noticed.
@@ -280,43 +280,52 @@ impl Run {
                     self.in_flight.push((work, Request::Verify(claim)));
                 }
             }
-            Work::Collect(node) | Work::Orphan(node) => match self.graph.decide(node) {
-                Decision::Settled => {}
-                Decision::Delete(deletion) => {
-                    let old = |claim: &&ClaimId| !self.found_waiting.contains(claim);
-                    let old: Vec<&ClaimId> = deletion.waits_for_it.iter().filter(old).collect();
-                    if old.is_empty() {
-                        self.in_flight.push((work, Request::Delete(deletion)));
-                    } else {
-                        old.into_iter().for_each(|claim| self.graph.doubt(*claim));
-                    }
-                }
-                Decision::Patch(patch) => self.in_flight.push((work, Request::Patch(patch))),
-                Decision::RemoveFinalizer(removal) => {
-                    self.in_flight.push((work, Request::Finish(removal)));
-                }
-                Decision::Release(release) => {
-                    // The wish may have been taken back; the server is asked.
-                    let uid = uid_number(release.finish.target.uid.as_str());
-                    self.answer(uid, release.finish.target.kind_id);
-                    let Decision::Release(release) = self.graph.decide(node) else {
-                        self.pending.insert(work);
-                        return;
-                    };
-                    let done: Vec<bool> = release
-                        .dependents
-                        .iter()
-                        .map(|patch| self.patch(patch))
-                        .collect();
-                    if done.contains(&false) {
-                        self.pending.insert(work);
-                    } else {
-                        self.graph.released(release.finish.target.node);
-                        self.in_flight.push((work, Request::Finish(release.finish)));
-                    }
+            Work::Collect(node) | Work::Orphan(node) => self.decide(work, node),
+        }
+    }
+
+    fn decide(&mut self, work: Work, node: NodeId) {
+        let decision = self.graph.decide(node);
+        let old = |claim: &&ClaimId| !self.found_waiting.contains(claim);
+        let old: Vec<&ClaimId> = decision.waiting_owners().iter().filter(old).collect();
+        if !old.is_empty() {
+            old.into_iter().for_each(|claim| self.graph.doubt(*claim));
+            return;
+        }
+        let request = match decision {
+            Decision::Settled => return,
+            Decision::Delete(deletion) => Request::Delete(deletion),
+            Decision::Patch(patch) => Request::Patch(patch),
+            Decision::RemoveFinalizer(removal) => Request::Finish(removal),
+            Decision::Release(release) => match self.release(&release, node) {
+                Some(finish) => Request::Finish(finish),
+                None => {
+                    self.pending.insert(work);
+                    return;
                 }
             },
+        };
+        self.in_flight.push((work, request));
+    }
+
+    /// What remains to be done once all dependents of an orphaning owner are released.
+    fn release(&mut self, release: &Release, node: NodeId) -> Option<FinalizerRemoval> {
+        // The wish may have been taken back; the server is asked.
+        let owner = &release.finish.target;
+        self.answer(uid_number(owner.uid.as_str()), owner.kind_id);
+        if self.world.get(uid_number(owner.uid.as_str())).is_none() {
+            self.graph.absent(owner.node, owner.kind_id);
         }
+        let Decision::Release(release) = self.graph.decide(node) else {
+            return None;
+        };
+        let patches = release.dependents.iter();
+        let done: Vec<bool> = patches.map(|patch| self.patch(patch)).collect();
+        if done.contains(&false) {
+            return None;
+        }
+        self.graph.released(release.finish.target.node);
+        Some(release.finish)
     }
 
     /// A request reaches the server, and its answer comes back, or not.
