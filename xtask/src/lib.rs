@@ -12,6 +12,7 @@ pub mod bench;
 pub mod ci;
 pub mod contracts;
 pub mod envtest;
+pub mod fuzz;
 pub mod layers;
 pub mod loom;
 pub mod mutants;

@@ -31,6 +31,8 @@ enum Task {
     Bench(xtask::bench::Options),
     /// Run the model checker over what is concurrent.
     Loom(xtask::loom::Options),
+    /// Feed arbitrary bytes to what reads a server's or a user's.
+    Fuzz(xtask::fuzz::Options),
     /// Break the state machines one expression at a time: the tests must notice.
     Mutants(xtask::mutants::Options),
     /// Pack every crate and build each package outside the workspace.
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Task::Envtest(options) => xtask::envtest::run(&options),
         Task::Bench(options) => xtask::bench::run(&options),
         Task::Loom(options) => xtask::loom::run(&options),
+        Task::Fuzz(options) => xtask::fuzz::run(&options),
         Task::Mutants(options) => xtask::mutants::run(&options),
         Task::ReleaseCheck(options) => xtask::release_check::run(&options),
         Task::Schemas(options) => xtask::schemas::run(&options),

@@ -7,6 +7,8 @@ mod secret;
 mod tests;
 mod token_file;
 
+#[cfg(fuzzing)]
+pub use self::exec::read_exec_answer;
 pub use self::exec::{ExecConfig, ExecPolicy, ExecVersion, InteractiveMode};
 pub use self::impersonation::Impersonation;
 pub use self::secret::Secret;

@@ -158,6 +158,9 @@ pub use client::{
 };
 pub use config::{Config, ConfigError, ConnectError, KubeconfigFile};
 pub use conflict::{ConflictRetries, retry_on_conflict};
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use credentials::read_exec_answer;
 pub use credentials::{
     Credentials, ExecConfig, ExecPolicy, ExecVersion, Impersonation, InteractiveMode, Secret,
 };

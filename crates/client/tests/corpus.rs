@@ -1,5 +1,5 @@
 //! Bytes of every kind, and many small changes to them: nothing panics, and nothing depends on
-//! where they are cut. `fuzz` beside this folder has the same targets for cargo-fuzz.
+//! where they are cut. `fuzz` beside this folder has the same targets for cargo-fuzz, which starts from the same texts.
 
 #![expect(clippy::expect_used, reason = "what fails here is a failed test")]
 
@@ -8,54 +8,43 @@ mod targets;
 
 use evenkeel_pace::Rng;
 
-const EVENTS: &str = concat!(
-    r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a","uid":"u","resourceVersion":"4","labels":{"x":"}\n\\\"ü"}}}}"#,
-    "\n",
-    r#"{"object":{"metadata":{"name":"b"}}, "type" : "MODIFIED"}"#,
-    "\n",
-    r#"{"type":"BOOKMARK","object":{"kind":"Pod","metadata":{"resourceVersion":"9","annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
-    "\n",
-    r#"{"type":"MODIFIED","object":{"metadata":{"name":"bad","labels":7}}}{"type":"DELETED","object":{"metadata":{"name":"a"}}}"#,
-    "\n",
-    r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"Expired","code":410}}"#,
-    "\n",
-);
+const EVENTS: &str = include_str!("corpus/watch/events.json");
 
 const LISTS: &[&str] = &[
-    r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t"},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b","labels":{"x":"}],\"items\":["}}}]}"#,
-    r#"{"items":[{"metadata":{"name":"a","labels":3}},7,null,"x",[1,{"a":[]}]],"metadata":{"resourceVersion":"7","remainingItemCount":3}}"#,
-    r#"{"kind":"Status","status":"Failure","code":410,"reason":"Expired"}"#,
-    r#"{"kind":"PodList","items":null}"#,
-    "[]",
-    "<html><body>502</body></html>",
+    include_str!("corpus/list/pods.json"),
+    include_str!("corpus/list/mixed_items.json"),
+    include_str!("corpus/list/status.json"),
+    include_str!("corpus/list/null_items.json"),
+    include_str!("corpus/list/array.json"),
+    include_str!("corpus/list/html.html"),
 ];
 
 const STATUSES: &[&str] = &[
-    r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"pods \"a\" not found","reason":"NotFound","details":{"name":"a","kind":"pods"},"code":404}"#,
-    r#"{"kind":"Status","status":"Failure","reason":"Timeout","code":504,"details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1}}"#,
-    r#"{"kind":"Status","status":"Failure"}"#,
-    r#"{"kind":"Status","status":"Success","code":200}"#,
-    r#"{"kind":"Status","status":"Failure","code":99999,"details":{"retryAfterSeconds":-1}}"#,
-    r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{"version":"v1"}]}]}"#,
-    r#"{"kind":"APIVersions","versions":["v1"]}"#,
-    "\u{feff}{}",
-    "",
+    include_str!("corpus/error_answer/not_found.json"),
+    include_str!("corpus/error_answer/timeout.json"),
+    include_str!("corpus/error_answer/bare.json"),
+    include_str!("corpus/error_answer/success.json"),
+    include_str!("corpus/error_answer/odd_numbers.json"),
+    include_str!("corpus/error_answer/aggregated_discovery.json"),
+    include_str!("corpus/error_answer/versions.json"),
+    include_str!("corpus/error_answer/byte_order_mark.json"),
+    include_str!("corpus/error_answer/empty.txt"),
 ];
 
 const SELECTORS: &[&str] = &[
-    "app=web,tier!=db,env in (a,b),zone notin (c),!gone,there",
-    "app==web",
-    "a/b=c",
-    "metadata.name=a,spec.nodeName!=n\\,\\=x",
-    " , ,",
-    "in in (in)",
+    include_str!("corpus/selector/all_operators.txt"),
+    include_str!("corpus/selector/double_equals.txt"),
+    include_str!("corpus/selector/prefixed.txt"),
+    include_str!("corpus/selector/fields.txt"),
+    include_str!("corpus/selector/commas.txt"),
+    include_str!("corpus/selector/keywords.txt"),
 ];
 
 const KUBECONFIGS: &[&str] = &[
-    "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: k\n  cluster: {server: 'https://h:6443', insecure-skip-tls-verify: true}\nusers:\n- name: u\n  user: {token: t}\ncontexts:\n- name: c\n  context: {cluster: k, user: u, namespace: n}\n",
-    "clusters: [{name: k, cluster: {server: 'http://[::1]:8080'}}]\ncontexts: [{name: c, context: {cluster: k}}]\ncurrent-context: c\n",
-    "a: &a [*a]",
-    "{",
+    include_str!("corpus/kubeconfig/block.yaml"),
+    include_str!("corpus/kubeconfig/flow.yaml"),
+    include_str!("corpus/kubeconfig/self_reference.yaml"),
+    include_str!("corpus/kubeconfig/cut.yaml"),
 ];
 
 /// The bytes with a few changes: some other, some less, some twice.

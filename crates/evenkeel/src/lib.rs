@@ -73,8 +73,10 @@
 //! # Features
 //!
 //! `kube` (default) makes k8s-openapi's types and those of `#[derive(CustomResource)]` work as
-//! they are. The binary chooses k8s-openapi's `v1_xx` feature. `clap` adds ready-made flags for
-//! the log and the election, in `args`.
+//! they are. The binary chooses k8s-openapi's `v1_xx` feature. `ring` (default) or `aws-lc-rs` is the
+//! TLS provider of clients and endpoints that are handed none. `clap` adds ready-made flags for
+//! the log and the election, in `args`; `self-signed` adds certificates for endpoints that are
+//! given none.
 
 #[cfg(feature = "clap")]
 pub mod args;

@@ -32,6 +32,7 @@ pub enum TlsError {
         source: rustls_pki_types::pem::Error,
     },
     /// A self-signed certificate cannot be made.
+    #[cfg(feature = "self-signed")]
     #[error("cannot make a self-signed certificate: {0}")]
     SelfSigned(#[from] rcgen::Error),
     /// The key and the certificate do not go together, or the provider knows neither.
@@ -71,6 +72,7 @@ impl TlsIdentity {
     /// # Errors
     ///
     /// [`TlsError::SelfSigned`] when a name is no DNS name or address.
+    #[cfg(feature = "self-signed")]
     pub fn self_signed(names: &[&str], provider: Arc<CryptoProvider>) -> Result<Self, TlsError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let made = rcgen::generate_simple_self_signed(names)?;

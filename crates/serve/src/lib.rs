@@ -57,7 +57,8 @@
 //! # Features
 //!
 //! `ring` (default) or `aws-lc-rs` is the TLS provider of [`Tls::from_files`];
-//! [`Tls::from_files_with`] takes any other.
+//! [`Tls::from_files_with`] takes any other. `self-signed` adds `TlsIdentity::self_signed`, for servers that are given
+//! no certificate.
 //!
 //! # What it costs
 //!

@@ -11,6 +11,8 @@ mod request;
 #[cfg(test)]
 mod tests;
 
+#[cfg(fuzzing)]
+pub use self::answer::read_exec_answer;
 pub use self::config::{ExecConfig, ExecPolicy, ExecVersion, InteractiveMode};
 
 pub(crate) use self::plugin::ExecPlugin;

@@ -80,3 +80,11 @@ pub(super) fn parse(text: &[u8], version: ExecVersion) -> Result<Answer, String>
         expires: status.expiration_timestamp,
     })
 }
+
+/// Reads whatever a plugin may say: the target of a fuzzer, which alone sees it.
+#[cfg(fuzzing)]
+pub fn read_exec_answer(text: &[u8]) {
+    for version in [ExecVersion::V1, ExecVersion::V1Beta1] {
+        let _ = format!("{:?}", parse(text, version));
+    }
+}

@@ -5,10 +5,8 @@ use super::config::ExecVersion;
 use crate::corpus::{SECRET, deep, mixtures, small_changes, within_memory};
 
 const SEEDS: &[&str] = &[
-    r#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{"interactive":false},
-    "status":{"expirationTimestamp":"2030-03-05T17:30:20Z","token":"hunter2"}}"#,
-    r#"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1beta1",
-    "status":{"clientCertificateData":"hunter2","clientKeyData":"hunter2","token":null}}"#,
+    include_str!("../../../tests/corpus/exec_answer/token.json"),
+    include_str!("../../../tests/corpus/exec_answer/certificate.json"),
 ];
 
 const WORDS: &[&str] = &[
