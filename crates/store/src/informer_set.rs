@@ -60,6 +60,13 @@ impl<K: Object + Send + Sync + 'static> InformerSet<K> {
             .map(|(namespace, informer)| (namespace.as_str(), informer))
     }
 
+    /// Whether objects of this namespace are in the set: what reads of another one, which find
+    /// nothing, do not tell from a namespace that is empty (contract controller-runtime T39, ours).
+    #[must_use]
+    pub fn covers(&self, namespace: &str) -> bool {
+        self.informers.contains_key(namespace)
+    }
+
     /// An object by its key; `None` too where its namespace is not of the set.
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
