@@ -229,9 +229,7 @@ impl FakeServer {
 
     /// Forgets the history.
     pub(crate) fn compact(&self) {
-        let mut state = self.0.lock();
-        state.compacted = state.version;
-        state.log.clear();
+        self.compact_to(self.version());
     }
 
     /// A restored backup: the same objects, and versions that begin again.

@@ -66,6 +66,11 @@ pub struct Reflector {
     unavailable: bool,
     /// A list from "anything at hand" came in pages: the server has no watch cache (R10).
     pages_at_hand: bool,
+    /// The version of the last list that came in pages.
+    paged: Option<ResourceVersion>,
+    /// That list was too old for a watch when its last page came: the next one is asked for whole
+    /// (kube-rs 11).
+    outpaced: bool,
     /// Watch-lists in a row that ended without their marker.
     markerless: u32,
     /// A watch-list was refused or left hanging; if the list now works, it is at fault.
@@ -109,6 +114,8 @@ impl Reflector {
             last: None,
             unavailable: false,
             pages_at_hand: false,
+            paged: None,
+            outpaced: false,
             markerless: 0,
             suspect: None,
             last_watch: None,

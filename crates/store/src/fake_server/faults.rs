@@ -26,6 +26,13 @@ impl FakeServer {
         state.objects.remove(name);
     }
 
+    /// Forgets the history up to this version.
+    pub(crate) fn compact_to(&self, version: u64) {
+        let mut state = self.0.lock();
+        state.compacted = version;
+        state.log.retain(|(at, ..)| *at > version);
+    }
+
     /// A deletion of the object begins; a finalizer holds it.
     pub(crate) fn terminate(&self, name: &str) {
         let mut state = self.0.lock();

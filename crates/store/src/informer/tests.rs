@@ -8,6 +8,7 @@ mod lifecycle;
 mod logs;
 mod model;
 mod namespaces;
+mod relist;
 mod resync;
 mod soak;
 mod stopping;

@@ -29,7 +29,10 @@ impl Reflector {
         retry: bool,
         actions: &mut Vec<Action<T>>,
     ) {
-        let limit = self.page_size(&version);
+        let limit = match std::mem::take(&mut self.outpaced) {
+            true => None,
+            false => self.page_size(&version),
+        };
         self.start_list(version, limit, retry, actions);
     }
 
@@ -86,9 +89,11 @@ impl Reflector {
             }));
             return;
         }
-        if listing.began_at_hand && listing.pages > 1 {
+        let in_pages = listing.pages > 1;
+        if listing.began_at_hand && in_pages {
             self.pages_at_hand = true;
         }
+        self.paged = in_pages.then(|| version.clone());
         self.synced(version, actions);
         actions.push(Action::Report(Report::Recovered(Step::List)));
         if let Some(failure) = self.suspect.take() {

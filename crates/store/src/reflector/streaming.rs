@@ -254,7 +254,7 @@ impl Reflector {
         actions: &mut Vec<Action<T>>,
     ) {
         let cause = match &failure {
-            Some(failure) if failure.class == FailureClass::Expired => RelistCause::Expired,
+            Some(failure) if failure.class == FailureClass::Expired => self.expired(),
             _ => RelistCause::WatchError,
         };
         self.pause(now, Then::Pass(cause), failure.as_ref());
@@ -263,11 +263,21 @@ impl Reflector {
         }
     }
 
+    /// The server no longer knows what followed the contents. Where these are a list in pages, and nothing
+    /// of what followed it came, the next list in pages may well be too old again.
+    fn expired(&mut self) -> RelistCause {
+        if let State::Streaming(streaming) = &self.state {
+            let is_first = self.paged.as_ref() == Some(&streaming.asked);
+            self.outpaced = is_first && streaming.events == 0;
+        }
+        RelistCause::Expired
+    }
+
     /// R16: a watch was not accepted. A server that is away, or busy, has not lost our version.
     fn watch_failed<T>(&mut self, now: Moment, failure: Failure, actions: &mut Vec<Action<T>>) {
         let then = match failure.class {
             FailureClass::Throttled | FailureClass::Unreachable | FailureClass::Lost => Then::Watch,
-            FailureClass::Expired => Then::Pass(RelistCause::Expired),
+            FailureClass::Expired => Then::Pass(self.expired()),
             _ => Then::Pass(RelistCause::WatchError),
         };
         self.pause(now, then, Some(&failure));

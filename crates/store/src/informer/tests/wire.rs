@@ -283,6 +283,8 @@ async fn client_go_ts11_an_expired_page_leads_to_one_list_at_the_first_version()
     let informers = builder.reflector(options).build();
     let informer = start(&informers).await;
     server.requests();
+    server.bookmark();
+    settle().await;
     let expired = Answer::Status(Status::expired("token"));
     server.answer_next(|query| query.contains("continue="), expired);
     server.send_error(&Status::expired("x"));

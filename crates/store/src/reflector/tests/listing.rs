@@ -152,6 +152,43 @@ fn kube_rs_d3_a_token_that_always_expires_does_not_keep_the_list_from_ending() {
     assert_eq!(harness.feed(page_end("10")), ["end 10", "WATCH rv=10"]);
 }
 
+/// kube-rs lists in pages for ever where the last one comes too late. One whole answer, from a cache if
+/// there is one, is the newest that can be had; once it is followed, pages are as good as ever.
+#[test]
+fn kube_rs_11_a_list_of_pages_that_its_watch_finds_too_old_is_asked_for_whole() {
+    type Refuse = fn(&mut Harness);
+    let refusals: [Refuse; 2] = [
+        |harness| drop(harness.feed(Input::WatchFailed(expired()))),
+        |harness| {
+            harness.feed(Input::Opened);
+            harness.feed(Input::ErrorEvent(expired()));
+        },
+    ];
+    for refuse in refusals {
+        let (mut harness, _) = Harness::listing();
+        harness.feed(page_end_to("10", "c1"));
+        assert_eq!(harness.feed(page_end("10")), ["end 10", "WATCH rv=10"]);
+        refuse(&mut harness);
+        assert_eq!(harness.wait().1, ["begin", "LIST rv=10"]);
+        assert_eq!(harness.feed(page_end("20")), ["end 20", "WATCH rv=20"]);
+        // Not in pages, and too old all the same: as ever.
+        refuse(&mut harness);
+        assert_eq!(harness.wait().1, ["begin", "LIST rv=20 limit=500"]);
+        harness.feed(page_end_to("30", "c1"));
+        harness.feed(page_end("30"));
+        harness.feed(Input::Opened);
+        harness.feed(modified("a", "31"));
+        refuse(&mut harness);
+        assert_eq!(harness.wait().1, ["begin", "LIST rv=31 limit=500"]);
+        harness.feed(page_end_to("40", "c1"));
+        harness.feed(page_end("40"));
+        harness.feed(Input::Opened);
+        harness.feed(bookmark("41"));
+        refuse(&mut harness);
+        assert_eq!(harness.wait().1, ["begin", "LIST rv=41 limit=500"]);
+    }
+}
+
 #[test]
 fn incident_8_an_expired_token_keeps_no_half_state() {
     let (mut harness, _) = Harness::listing();
