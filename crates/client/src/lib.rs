@@ -77,8 +77,8 @@
 //!
 //! - **Nothing hangs for ever.** Response head and body each have a time limit of their own
 //!   ([`Timeouts`]); a silent connection is noticed by HTTP/2 pings within 45 s.
-//! - **One bad object spoils nothing.** An object that does not decode is reported with its
-//!   metadata, in lists ([`Undecodable`]) and watches ([`WatchEvent::Undecodable`]).
+//! - **One bad object spoils nothing.** An object that does not decode, or whose decoding panics, is
+//!   reported with its metadata, in lists ([`Undecodable`]) and watches ([`WatchEvent::Undecodable`]).
 //! - **Lanes.** Watches, lists and short requests have connections of their own; how many
 //!   watches share one is bounded. However many requests start at once, one of them opens the
 //!   connection.
@@ -93,8 +93,8 @@
 //!   client certificate or CA has new connections, and watches on the old ones end within a
 //!   bound. Exec plugins run once for all who wait, and are killed when nobody does.
 //! - **No globals.** The TLS provider is chosen by a feature and handed over explicitly;
-//!   nothing is spawned but the task of a `Process` or `Tunnel` (feature `ws`), and everything
-//!   ends when it is dropped.
+//!   nothing is spawned but the task of a `Process` or `Tunnel` (feature `ws`) and those that decode
+//!   where [`decode_ahead`](WatchStream::decode_ahead) is asked for, and everything ends when it is dropped.
 //!
 //! # Cancel safety
 //!

@@ -40,10 +40,11 @@ fn find(object: &[u8]) -> Option<Range<usize>> {
         let name = metadata.next_name()?;
         metadata.value()?;
         if name == b"managedFields" {
-            let rest = metadata.rest.trim_ascii_start();
-            let rest = match rest.strip_prefix(b",") {
-                Some(rest) if is_first => rest,
-                _ => rest,
+            let rest = match metadata.rest.trim_ascii_start() {
+                [b',', rest @ ..] if is_first => rest,
+                rest @ [b',' | b'}', ..] => rest,
+                // Which comma goes with them is not known yet.
+                _ => return None,
             };
             return Some(start..object.len() - rest.len());
         }
@@ -89,6 +90,12 @@ mod tests {
             (
                 r#"{"metadata":{"name":"a","managedFields":[{"#,
                 r#"{"metadata":{"name":"a","managedFields":[{"#,
+            ),
+            // The comma that follows has not arrived.
+            (r#"{"metadata":{M "#, r#"{"metadata":{M "#),
+            (
+                r#"{"metadata":{"name":"a",M"#,
+                r#"{"metadata":{"name":"a",M"#,
             ),
         ] {
             let fill = |text: &str| text.replace('M', managed);

@@ -235,6 +235,31 @@ impl Resource for Pod {
 
 impl Complete for Pod {}
 
+/// An object whose decoding panics if its size is no number.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Touchy {
+    pub(crate) metadata: Meta,
+    #[serde(default, rename = "size", deserialize_with = "panicking")]
+    _size: usize,
+}
+
+impl Touchy {
+    pub(crate) const RESOURCE: ApiResource =
+        ApiResource::new_static("test.dev", "v1", "Thing", "things", Scope::Namespaced);
+}
+
+fn panicking<'de, D: serde::Deserializer<'de>>(size: D) -> Result<usize, D::Error> {
+    Ok(String::deserialize(size)?.parse().unwrap())
+}
+
+impl Object for Touchy {
+    type Meta = Meta;
+
+    fn metadata(&self) -> &Meta {
+        &self.metadata
+    }
+}
+
 /// An empty folder for one test.
 pub(crate) fn scratch(test: &str) -> std::path::PathBuf {
     let folder = format!("evenkeel-client-{}-{test}", std::process::id());

@@ -173,8 +173,10 @@ impl Decoder {
             Field::Metadata if value != b"null" => {
                 self.info = serde_json::from_slice(value).map_err(wrong)?;
             }
-            // `null` for no items, as Go writes it.
-            Field::Items => self.has_items = true,
+            // `null` for no items, as Go writes it. Anything else is no list: taken for an empty one it
+            // would have every object gone.
+            Field::Items if value == b"null" => self.has_items = true,
+            Field::Items => return Err(malformed("its items are no array")),
             Field::Metadata | Field::Other => {}
         }
         Ok(())
@@ -202,14 +204,15 @@ impl Decoder {
     }
 
     fn value_end(&mut self) -> Result<Option<usize>, DecodeError> {
-        match self.value.find(&self.buffer[self.seen..]) {
-            Some(more) => Ok(Some(self.seen + more)),
-            None if self.buffer.len() > LARGEST_ITEM => Err(malformed("an item is too large")),
-            None => {
-                self.seen = self.buffer.len();
-                Ok(None)
-            }
+        let end = self.value.find(&self.buffer[self.seen..]);
+        let end = end.map(|more| self.seen + more);
+        if end.unwrap_or(self.buffer.len()) > LARGEST_ITEM {
+            return Err(malformed("an item is too large"));
         }
+        if end.is_none() {
+            self.seen = self.buffer.len();
+        }
+        Ok(end)
     }
 }
 

@@ -109,12 +109,7 @@ impl<K: DeserializeOwned> PageStream<K> {
         let text = &mut self.decoder.bytes_mut()[..end];
         let start = self.reading.managed_fields.cut(text, 0);
         let bytes = &text[start..];
-        // Checked as a whole: the parser would check string by string.
-        let object = match std::str::from_utf8(bytes) {
-            Ok(text) => self.reading.decode::<K>(text),
-            Err(_) => serde_json::from_slice(bytes),
-        };
-        let item = match object {
+        let item = match self.reading.decode_bytes::<K>(bytes) {
             Ok(mut object) => {
                 (self.adopt)(&mut object, &self.resource);
                 PageItem::Object(object)

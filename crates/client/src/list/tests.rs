@@ -9,7 +9,7 @@ use futures_core::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 
 use super::decoder::{Decoder, Step};
-use crate::testing::{Answer, Pod, Scripted};
+use crate::testing::{Answer, Pod, Scripted, Touchy};
 use crate::transport::{ByteStream, Lane, Transport, TransportError, TransportErrorKind};
 use crate::{Client, ClientOptions, Error, List, ListOptions, PageItem, Undecodable};
 
@@ -148,6 +148,10 @@ async fn no_items_are_an_empty_list_and_other_answers_none() {
             "expected a list, got Pod",
         ),
         ("{}", "expected a list, got no list"),
+        (r#"{"items":{"a":1}}"#, "its items are no array"),
+        (r#"{"items":"none"}"#, "its items are no array"),
+        (r#"{"items":0}"#, "its items are no array"),
+        (r#"{"items":}}"#, "its items are no array"),
         ("[]", "it does not begin with '{'"),
         ("<html>", "it does not begin with '{'"),
     ] {
@@ -169,6 +173,25 @@ async fn kube_rs_d4_one_undecodable_object_does_not_hold_up_the_list() {
     assert_eq!(bad.metadata.metadata.resource_version(), Some(4.into()));
     assert_eq!(bad.error.what(), r#"pods "ns/bad""#);
     assert_eq!(list.undecodable.len(), 2);
+}
+
+#[tokio::test]
+async fn an_object_whose_decoding_panics_does_not_hold_up_the_list() {
+    for exact in [false, true] {
+        let body = r#"{"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"bad"},"size":"x"},
+            {"metadata":{"name":"c"},"size":"1"}],"metadata":{"resourceVersion":"7"}}"#;
+        let mut things = Scripted::new(move |_, _| Answer::ok(body))
+            .client()
+            .projected::<Touchy>(Touchy::RESOURCE, None);
+        if exact {
+            things = things.with_exact_capacities();
+        }
+        let list = things.list(&ListOptions::default()).await.unwrap();
+        let names: Vec<_> = list.items.iter().map(|it| &*it.metadata.name).collect();
+        assert_eq!(names, ["a", "c"]);
+        let error = list.undecodable[0].error.to_string();
+        assert!(error.contains("things.test.dev \"bad\": panicked: "), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -433,4 +456,10 @@ fn an_object_that_never_ends_is_an_error_and_not_all_of_memory() {
         decoder.step().is_err()
     });
     assert_eq!(failed, Some(15), "past 16 MiB");
+    // Nor is it less of one if it ends in the piece in which it got too large.
+    let mut decoder = Decoder::new();
+    decoder.push(br#"{"items":[{"x":""#);
+    (0..16).for_each(|_| decoder.push(&chunk));
+    decoder.push(br#""}]}"#);
+    assert!(decoder.step().is_err());
 }

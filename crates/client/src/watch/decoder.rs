@@ -110,7 +110,9 @@ impl Decoder {
         }
         while self.skip_unwanted()? {}
         // No value ends in what was seen before, so a line can only end behind it.
-        if let Some(more) = memchr(b'\n', &self.buffer[self.seen..]) {
+        if let Some(more) = memchr(b'\n', &self.buffer[self.seen..])
+            && self.seen + more <= self.largest_event
+        {
             let end = self.cut_managed_fields(self.seen + more);
             // Checked as a whole: the parser would check string by string.
             if let Ok(line) = std::str::from_utf8(&self.buffer[..end])

@@ -147,6 +147,30 @@ async fn rc11_an_event_over_the_limit_is_an_error_before_it_is_all_there() {
     assert_eq!(watch(fits).await, ["+big"]);
 }
 
+/// The limit is the event's, without what is around it, and in whatever pieces it comes.
+#[tokio::test]
+async fn rc11_an_event_over_the_limit_is_an_error_wherever_it_is_cut() {
+    let event = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
+    for (spaces, end) in [("", ""), ("", "\n"), ("\n ", "\r\n"), ("", event)] {
+        let text = format!("{spaces}{event}{end}");
+        for piece in 1..=text.len() {
+            for (limit, fits) in [(event.len(), true), (event.len() - 1, false)] {
+                let text = text.clone();
+                let server = Scripted::new(move |_, _| {
+                    let pieces = text.as_bytes().chunks(piece);
+                    pieces.fold(Answer::new(200), |answer, it| answer.chunk(it.to_vec()))
+                });
+                let mut options = crate::ClientOptions::default();
+                options.largest_event = limit;
+                let pods = crate::Client::new(server, options).all::<Pod>();
+                let mut watch = pods.watch(&WatchOptions::default()).await.unwrap();
+                let first = describe(&watch.next().await.unwrap());
+                assert_eq!(first == "+a", fits, "{first}, {limit} in pieces of {piece}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn rc11_an_error_of_the_server_does_not_end_the_stream() {
     let error = "{\"type\":\"ERROR\",\"object\":{\"kind\":\"Status\",\"status\":\"Failure\",\"code\":410}}\n";
@@ -266,6 +290,8 @@ async fn managed_fields_are_cut_out_on_request() {
         "\n",
         r#"{"type":"MODIFIED","object":{"metadata":{"name":"c","managedFields":[{}]},"spec":3}}"#,
         "\n",
+        // The comma that goes with them is on another line.
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"managedFields\":[{}]\n,\"name\":\"d\"}}}\n",
         r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"9","managedFields":[{}]}}}"#,
         "\n",
     );
@@ -274,7 +300,7 @@ async fn managed_fields_are_cut_out_on_request() {
         let (head, tail) = lines.split_at(cut);
         let server = Scripted::new(move |_, _| Answer::ok(head).chunk(tail));
         let api = server.client().dynamic(pods.clone(), None);
-        for (api, kept) in [(api.without_managed_fields(), 1), (api, 3)] {
+        for (api, kept) in [(api.without_managed_fields(), 1), (api, 4)] {
             let watch = api.watch(&WatchOptions::default()).await.unwrap();
             let events: Vec<_> = watch.map(Result::unwrap).collect().await;
             let found = events.iter().filter_map(|event| match event {
@@ -286,7 +312,7 @@ async fn managed_fields_are_cut_out_on_request() {
                 .iter()
                 .map(|object| object.metadata.name.as_str())
                 .collect();
-            assert_eq!(names, ["a", "b", "c"], "cut at {cut}");
+            assert_eq!(names, ["a", "b", "c", "d"], "cut at {cut}");
             assert_eq!(
                 found[0]
                     .metadata

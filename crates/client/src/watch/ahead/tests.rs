@@ -1,11 +1,11 @@
 use std::thread::{self, ThreadId};
 
-use evenkeel_meta::{ApiResource, Meta, Object, Scope};
+use evenkeel_meta::{ApiResource, Meta, MetaView, Object, Scope};
 use futures_util::StreamExt;
 
 use super::CHUNK;
 use crate::WatchOptions;
-use crate::testing::{Answer, Scripted};
+use crate::testing::{Answer, Scripted, Touchy};
 use crate::transport::TransportErrorKind;
 use crate::watch::WatchStream;
 
@@ -145,4 +145,37 @@ async fn events_that_come_one_by_one_are_decoded_where_they_are_waited_for() {
         panic!("{event:?}");
     };
     assert_eq!(thing.by, here());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_object_whose_decoding_panics_is_reported_and_the_others_come() {
+    let event = |number: usize| {
+        let size = if number == 3000 { "x" } else { "1" };
+        format!(
+            "{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{{\"name\":\"n{number}\"}},\"size\":\"{size}\"}}}}\n"
+        )
+    };
+    let text: String = (0..6000).map(event).collect();
+    for ahead in [false, true] {
+        let text = text.clone();
+        let server = Scripted::new(move |_, _| Answer::ok(text.clone()));
+        let api = server.client().projected::<Touchy>(Touchy::RESOURCE, None);
+        let mut stream = api.watch(&WatchOptions::default()).await.unwrap();
+        if ahead {
+            stream = stream.decode_ahead();
+        }
+        let mut number = 0;
+        while let Some(event) = stream.next().await {
+            let name = match event.unwrap() {
+                crate::WatchEvent::Added(thing) if number != 3000 => thing.metadata.name,
+                crate::WatchEvent::Undecodable { metadata, .. } if number == 3000 => {
+                    metadata.metadata.name().to_owned()
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(name, format!("n{number}"));
+            number += 1;
+        }
+        assert_eq!(number, 6000);
+    }
 }
