@@ -12,8 +12,7 @@ use evenkeel_client::{
     ByteStream, Client, ClientOptions, Lane, RestMapper, Transport, TransportError, WriteOptions,
 };
 use evenkeel_meta::{
-    ApiResource, DynamicObject, GroupVersionKind, Meta, MetaView, Metadata, Object, ObjectKey,
-    Scope,
+    ApiResource, DynamicObject, GroupVersionKind, Meta, Metadata, Object, ObjectKey, Scope,
 };
 use evenkeel_store::reflector::ReflectorOptions;
 use evenkeel_store::{Event, Informer, InformerOptions, Informers, Store, SyncError, Transform};
