@@ -97,7 +97,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
             Some(namespace) => api.in_namespace(namespace),
             None => api,
         };
-        let source = self.writes.source_of::<T>(object.metadata().namespace());
+        let source = self.source_of::<T>(object.metadata());
         let written = api.create(object, &WriteOptions::default()).await;
         self.note(source, written)
     }
@@ -111,7 +111,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Complete + Serialize + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>(object.metadata().namespace());
+        let source = self.source_of::<T>(object.metadata());
         let api = self.api_of::<T>(object.metadata());
         let written = api.update(object, &WriteOptions::default()).await;
         self.note(source, written)
@@ -126,7 +126,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Complete + Serialize + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>(object.metadata().namespace());
+        let source = self.source_of::<T>(object.metadata());
         let api = self.api_of::<T>(object.metadata());
         let written = api.update_status(object, &WriteOptions::default()).await;
         self.note(source, written)
@@ -141,7 +141,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>(target.namespace());
+        let source = self.source_of::<T>(target);
         let api = self.api_of::<T>(target);
         let written = api
             .patch(target.name(), patch, &PatchOptions::default())
@@ -158,7 +158,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + DeserializeOwned,
     {
-        let source = self.writes.source_of::<T>(target.namespace());
+        let source = self.source_of::<T>(target);
         let api = self.api_of::<T>(target);
         let written = api
             .patch_status(target.name(), patch, &PatchOptions::default())
@@ -179,7 +179,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
         T: Resource + Serialize + DeserializeOwned + Sync,
     {
         let meta = configuration.metadata();
-        let source = self.writes.source_of::<T>(meta.namespace());
+        let source = self.source_of::<T>(meta);
         let written = self
             .api_of::<T>(meta)
             .apply(meta.name(), configuration, &PatchOptions::default().force())
@@ -208,7 +208,8 @@ impl<K: Clone + Eq + Hash> Context<K> {
             .uid
             .take()
             .or_else(|| meta.uid().map(Uid::from));
-        let source = self.writes.source_of::<T>(meta.namespace());
+        let is_stored = options.dry_run.is_empty();
+        let source = self.source_of::<T>(meta).filter(|_| is_stored);
         let deleted = self.api_of::<T>(meta).delete(meta.name(), &options).await?;
         if let Some(source) = source {
             match &deleted {
@@ -226,6 +227,17 @@ impl<K: Clone + Eq + Hash> Context<K> {
             Some(namespace) => self.client.namespaced(namespace),
             None => self.client.all(),
         }
+    }
+
+    /// Which store will show what is written to `target`; none shows a dry run.
+    fn source_of<T: Resource>(&self, target: &impl MetaView) -> Option<SourceId> {
+        let options = self.client.options();
+        if options.dry_run {
+            return None;
+        }
+        // What names no namespace goes to the one that the client is for.
+        let namespace = target.namespace().or(options.only_namespace.as_deref());
+        self.writes.source_of::<T>(namespace)
     }
 
     fn note<T: Object>(&self, source: Option<SourceId>, written: Result<T>) -> Result<T> {
