@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 pub use desired::Written;
 pub use write_error::{ChangeResult, WriteError};
 
-use crate::recorders::OwnRecorder;
+use crate::controller::Shared;
 use crate::run::Run;
 use crate::writes::{SourceId, Writes};
 
@@ -33,18 +33,17 @@ use crate::writes::{SourceId, Writes};
 /// acts on a state from before this one (contracts client-go B31, kcm K12). A write that goes
 /// through the bare client is not noted.
 pub struct Context<K = ObjectKey> {
-    pub(crate) client: Client,
-    pub(crate) recorder: Arc<OwnRecorder>,
     pub(crate) key: K,
-    pub(crate) writes: Arc<Writes<K>>,
-    pub(crate) run: Run<K>,
+    pub(crate) run: Run,
+    /// One handle for all that the runs share: what each run would count anew, all workers would contend for.
+    pub(crate) shared: Arc<Shared<K>>,
 }
 
 impl<K: Clone + Eq + Hash> Context<K> {
     /// The client: reads are live, writes are fenced while the Manager elects a leader.
     #[must_use]
     pub fn client(&self) -> &Client {
-        &self.client
+        &self.shared.client
     }
 
     /// Reports what happened to objects, as events of the controller's name, to the cluster that is
@@ -65,7 +64,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     /// ```
     #[must_use]
     pub fn recorder(&self) -> &Recorder {
-        self.recorder.get()
+        self.shared.recorder.get()
     }
 
     /// Whether the controller's store of `T` may lack writes that this run should know of.
@@ -80,7 +79,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     /// `generateName`, is to be checked against a live read first.
     #[must_use]
     pub fn may_be_behind<T: Resource>(&self) -> bool {
-        !self.writes.are_proven::<T>()
+        !self.writes().are_proven::<T>()
     }
 
     /// Creates an object.
@@ -92,7 +91,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     where
         T: Resource + Complete + Serialize + DeserializeOwned,
     {
-        let api = self.client.all::<T>();
+        let api = self.shared.client.all::<T>();
         let api = match object.metadata().namespace() {
             Some(namespace) => api.in_namespace(namespace),
             None => api,
@@ -214,9 +213,9 @@ impl<K: Clone + Eq + Hash> Context<K> {
         if let Some(source) = source {
             match &deleted {
                 Deleted::Object(left) if left.metadata().is_terminating() => {
-                    self.writes.wrote(source, &self.key, left.metadata());
+                    self.writes().wrote(source, &self.key, left.metadata());
                 }
-                _ => self.writes.deleted(source, &self.key, meta),
+                _ => self.writes().deleted(source, &self.key, meta),
             }
         }
         Ok(deleted)
@@ -224,25 +223,29 @@ impl<K: Clone + Eq + Hash> Context<K> {
 
     fn api_of<T: Resource>(&self, target: &impl MetaView) -> evenkeel_client::Api<T> {
         match target.namespace() {
-            Some(namespace) => self.client.namespaced(namespace),
-            None => self.client.all(),
+            Some(namespace) => self.shared.client.namespaced(namespace),
+            None => self.shared.client.all(),
         }
     }
 
     /// Which store will show what is written to `target`; none shows a dry run.
     fn source_of<T: Resource>(&self, target: &impl MetaView) -> Option<SourceId> {
-        let options = self.client.options();
+        let options = self.shared.client.options();
         if options.dry_run {
             return None;
         }
         // What names no namespace goes to the one that the client is for.
         let namespace = target.namespace().or(options.only_namespace.as_deref());
-        self.writes.source_of::<T>(namespace)
+        self.writes().source_of::<T>(namespace)
+    }
+
+    fn writes(&self) -> &Writes<K> {
+        &self.shared.intake.writes
     }
 
     fn note<T: Object>(&self, source: Option<SourceId>, written: Result<T>) -> Result<T> {
         if let (Some(source), Ok(object)) = (source, &written) {
-            self.writes.wrote(source, &self.key, object.metadata());
+            self.writes().wrote(source, &self.key, object.metadata());
         }
         written
     }

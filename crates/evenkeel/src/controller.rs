@@ -29,6 +29,7 @@ pub(crate) use run::LAST_WORDS;
 pub use run::{ControllerError, Term};
 pub use watch::Watch;
 pub use watches::{ControllerHandle, DynamicWatch};
+pub(crate) use worker::Shared;
 
 use crate::recorders::Recorders;
 use crate::{Context, Outcome, ReconcileError, Reconciler};

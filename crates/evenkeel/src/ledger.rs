@@ -137,6 +137,11 @@ impl<K: Clone + Eq + Hash> Ledger<K> {
         self.held.contains_key(key)
     }
 
+    /// Whether any key waits for a write to be seen.
+    pub(crate) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Forgets what `key` waits for; answers since when it waited.
     pub(crate) fn give_up(&mut self, key: &K) -> Option<Moment> {
         let held = self.held.remove(key)?;

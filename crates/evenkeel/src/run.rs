@@ -2,29 +2,21 @@
 
 use std::fmt;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use evenkeel_election::Fence;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::Context;
-use crate::controller::Intake;
 
 /// See the [module](self).
-pub(crate) struct Run<K> {
+pub(crate) struct Run {
     pub(crate) id: ReconcileId,
     pub(crate) failures: u32,
     /// The priority at which the key was handed out.
     pub(crate) priority: i32,
     /// The priority of the next run, if the reconciler has one to say.
     pub(crate) next_priority: Mutex<Option<i32>>,
-    pub(crate) intake: Arc<Intake<K>>,
-    pub(crate) fence: Option<Fence>,
-    /// Cancelled when the controller is told to stop.
-    pub(crate) draining: CancellationToken,
-    /// Cancelled when the grace period of a stop is over.
-    pub(crate) stop: CancellationToken,
 }
 
 /// The name of one run of one key: no other run has it, in whatever process.
@@ -90,7 +82,7 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> Context<K> {
     ///
     /// Yes; nothing is consumed.
     pub async fn superseded(&self) {
-        self.run.intake.superseded(&self.key).await;
+        self.shared.intake.superseded(&self.key).await;
     }
 
     /// The leadership that this run acts under, `None` where there is no election.
@@ -99,23 +91,23 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static> Context<K> {
     /// API server: [`check`](Fence::check) it before, and let nothing take longer than what it answers.
     #[must_use]
     pub fn fence(&self) -> Option<&Fence> {
-        self.run.fence.as_ref()
+        self.shared.fence.as_ref()
     }
 
     /// Resolves when the controller has been told to stop. The run has the grace period left to
     /// finish what it does.
     pub async fn draining(&self) {
-        self.run.draining.cancelled().await;
+        self.shared.draining.cancelled().await;
     }
 
     /// Resolves when the grace period is over: the run is dropped a second later.
     pub async fn stopping(&self) {
-        self.run.stop.cancelled().await;
+        self.shared.stop.cancelled().await;
     }
 
     /// [`stopping`](Self::stopping) as a token, to hand on.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.run.stop
+        &self.shared.stop
     }
 }

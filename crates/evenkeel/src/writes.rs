@@ -2,6 +2,8 @@
 
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use evenkeel_meta::{ApiResource, GroupResource, MetaView, Resource, Uid};
 use evenkeel_pace::Moment;
@@ -33,6 +35,8 @@ pub(crate) struct Writes<K> {
     /// By position; `None` where the store is not watched any more.
     sources: RwLock<Vec<Option<Source>>>,
     ledger: Mutex<Ledger<K>>,
+    /// Whether the ledger holds any key: most runs write nothing, and need not contend for it.
+    holds_any: AtomicBool,
     origin: Instant,
 }
 
@@ -42,6 +46,7 @@ impl<K: Clone + Eq + Hash> Writes<K> {
             cluster: cluster.map(str::to_owned),
             sources: RwLock::default(),
             ledger: Mutex::new(Ledger::new()),
+            holds_any: AtomicBool::new(false),
             origin: Instant::now(),
         }
     }
@@ -101,7 +106,9 @@ impl<K: Clone + Eq + Hash> Writes<K> {
 
     pub(crate) fn wrote(&self, source: SourceId, key: &K, written: &impl MetaView) {
         if let Some(version) = written.resource_version() {
-            self.ledger.lock().wrote(source, key, &version, self.now());
+            let mut ledger = self.ledger.lock();
+            ledger.wrote(source, key, &version, self.now());
+            self.holds_any.store(ledger.holds_any(), Release);
         }
     }
 
@@ -118,6 +125,7 @@ impl<K: Clone + Eq + Hash> Writes<K> {
         let mut ledger = self.ledger.lock();
         if shows(&object.key(), uid) {
             ledger.deleted(source, key, Uid::from(uid), self.now());
+            self.holds_any.store(true, Release);
         }
     }
 
@@ -131,6 +139,9 @@ impl<K: Clone + Eq + Hash> Writes<K> {
         if gone && let Some(uid) = seen.uid() {
             released.extend(ledger.saw_deletion(source, uid));
         }
+        if !released.is_empty() {
+            self.holds_any.store(ledger.holds_any(), Release);
+        }
         // Released under the lock, or a worker could park the key after this.
         for key in &released {
             queue.unpark(key);
@@ -139,6 +150,10 @@ impl<K: Clone + Eq + Hash> Writes<K> {
 
     /// Holds a key that a run is done with until its writes are seen.
     pub(crate) fn park(&self, item: &Item<K>) {
+        // The run's own writes were noted before it ended, so this is not too early for them.
+        if !self.holds_any.load(Acquire) {
+            return;
+        }
         let ledger = self.ledger.lock();
         if ledger.holds(item.key()) {
             item.park(SEEN_WITHIN);
@@ -147,7 +162,13 @@ impl<K: Clone + Eq + Hash> Writes<K> {
 
     /// Called as a key is handed out: whether it was, although its writes have not been seen.
     pub(crate) fn give_up(&self, key: &K) -> bool {
-        self.ledger.lock().give_up(key).is_some()
+        if !self.holds_any.load(Acquire) {
+            return false;
+        }
+        let mut ledger = self.ledger.lock();
+        let was_held = ledger.give_up(key).is_some();
+        self.holds_any.store(ledger.holds_any(), Release);
+        was_held
     }
 
     fn now(&self) -> Moment {

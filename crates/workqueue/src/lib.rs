@@ -32,8 +32,8 @@
 //!         while let Some(item) = queue.get().await {
 //!             match refresh(item.key()).await {
 //!                 Ok(()) => {
-//!                     item.forget();
 //!                     done.push(item.key().clone());
+//!                     item.succeed();
 //!                 }
 //!                 Err(_) => item.retry(),
 //!             }

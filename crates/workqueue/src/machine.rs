@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use evenkeel_pace::{ItemBackoff, Limiter, Moment};
 
+use crate::core::Core;
 use crate::delaying::Delaying;
 use crate::{Add, Added, Id, Key, Order, Priority};
 
@@ -56,6 +57,7 @@ pub struct Taken<K> {
     id: Id,
     key: K,
     priority: i32,
+    failures: u32,
 }
 
 impl<K> Taken<K> {
@@ -72,6 +74,11 @@ impl<K> Taken<K> {
     /// The priority at which it was handed out, and at which a retry is added.
     pub fn priority(&self) -> i32 {
         self.priority
+    }
+
+    /// How many failures of the key the limiter counted when it was handed out.
+    pub fn failures(&self) -> u32 {
+        self.failures
     }
 
     /// Changes the priority of a retry.
@@ -160,9 +167,18 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
 
     /// Hands out the key that is next. Nobody else gets it until it is given back.
     pub fn take(&mut self) -> Option<Taken<K>> {
-        let (id, priority) = self.stack.core.take()?;
-        let key = self.stack.core.key(id).clone();
-        Some(Taken { id, key, priority })
+        let core = &mut self.stack.core;
+        let (id, priority) = core.take()?;
+        let untold = Untold { core, id, priority };
+        let key = untold.core.key(id).clone();
+        let failures = self.limiter.failures(&key);
+        std::mem::forget(untold);
+        Some(Taken {
+            id,
+            key,
+            priority,
+            failures,
+        })
     }
 
     /// Gives a key back. If it was added meanwhile it is ready again.
@@ -170,6 +186,13 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
         let Taken { id, key, .. } = taken;
         self.stack.core.done(id);
         drop(key);
+    }
+
+    /// Gives a key back, and forgets its failures.
+    pub fn succeed(&mut self, taken: Taken<K>) {
+        let Taken { id, key, .. } = taken;
+        let back = GivenBack { machine: self, id };
+        back.machine.limiter.forget(&key);
     }
 
     /// Gives a key back as failed: it is added again after the limiter's delay.
@@ -260,10 +283,27 @@ impl<K: Key, O: Order<K>, L: Limiter<K>> Machine<K, O, L> {
     }
 
     fn give_back(&mut self, taken: Taken<K>, how: Add, now: Moment) -> Added {
-        let Taken { id, key, priority } = taken;
+        let Taken {
+            id, key, priority, ..
+        } = taken;
         // Added first: the key must not be forgotten in between.
         let back = GivenBack { machine: self, id };
         back.machine.add_with(key, how.with_priority(priority), now)
+    }
+}
+
+/// A key that was taken and that nobody has been told of. Keys and limiters are foreign code: if one of them panics, it
+/// is ready again.
+struct Untold<'a, K: Key, O: Order<K>> {
+    core: &'a mut Core<K, O>,
+    id: Id,
+    priority: i32,
+}
+
+impl<K: Key, O: Order<K>> Drop for Untold<'_, K, O> {
+    fn drop(&mut self) {
+        self.core.mark(self.id, self.priority);
+        self.core.done(self.id);
     }
 }
 

@@ -190,7 +190,10 @@ async fn an_object_whose_decoding_panics_does_not_hold_up_the_list() {
         let names: Vec<_> = list.items.iter().map(|it| &*it.metadata.name).collect();
         assert_eq!(names, ["a", "c"]);
         let error = list.undecodable[0].error.to_string();
-        assert!(error.contains("things.test.dev \"bad\": panicked: "), "{error}");
+        assert!(
+            error.contains("things.test.dev \"bad\": panicked: "),
+            "{error}"
+        );
     }
 }
 

@@ -118,7 +118,9 @@ pub(crate) fn error_answer(code: u16, bytes: &[u8], piece: usize) {
     let Error::Api(status) = &error else {
         panic!("{error}");
     };
-    let own: Option<serde_json::Value> = serde_json::from_slice(bytes).ok();
+    // What a status does not need may be no UTF-8.
+    let text = String::from_utf8_lossy(bytes);
+    let own: Option<serde_json::Value> = serde_json::from_str(&text).ok();
     let is_status = own.is_some_and(|own| own["kind"] == "Status" && own["status"] == "Failure");
     assert!(is_status || status.code == code, "{code}: {status:?}");
     let _ = (error.to_string(), error.is_retryable(), error.retry_after());

@@ -22,23 +22,23 @@ use crate::recorders::OwnRecorder;
 use crate::run::Run;
 use crate::{Context, Outcome, ReconcileError, ReconcileId, Retry};
 
-/// What the workers of one run of a controller share.
-pub(super) struct Shared<K> {
+/// What the workers of one run of a controller share, and each run's [`Context`] with them.
+pub(crate) struct Shared<K> {
     pub(super) name: String,
     pub(super) reconciler: Arc<dyn Reconcile<K>>,
-    pub(super) client: Client,
-    pub(super) recorder: Arc<OwnRecorder>,
-    pub(super) intake: Arc<Intake<K>>,
+    pub(crate) client: Client,
+    pub(crate) recorder: Arc<OwnRecorder>,
+    pub(crate) intake: Arc<Intake<K>>,
     pub(super) timeout: Option<Duration>,
     pub(super) metrics: ControllerMetrics,
     /// What distinguishes the runs of these workers from all others.
     pub(super) term: u64,
     pub(super) runs: AtomicU64,
-    pub(super) fence: Option<Fence>,
+    pub(crate) fence: Option<Fence>,
     /// Cancelled when the controller is told to stop.
-    pub(super) draining: CancellationToken,
+    pub(crate) draining: CancellationToken,
     /// Cancelled when the grace period of a stop is over.
-    pub(super) stop: CancellationToken,
+    pub(crate) stop: CancellationToken,
 }
 
 /// Takes keys until the queue is shut down.
@@ -47,7 +47,7 @@ where
     K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static,
 {
     while let Some(item) = shared.intake.queue.get().await {
-        shared.run(item).await;
+        run(&shared, item).await;
     }
 }
 
@@ -57,64 +57,58 @@ enum Failure {
     TimedOut(Duration),
 }
 
-impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
-    async fn run(&self, mut item: Item<K>) {
-        let writes = &self.intake.writes;
-        if writes.give_up(item.key()) {
-            self.metrics.unseen.inc();
-            let key = item.key();
-            tracing::warn!(
-                controller = self.name,
-                ?key,
-                "Own writes were not seen in time; going on"
-            );
-        }
-        let context = self.context(&item);
-        let span = tracing::info_span!(
-            "reconcile",
-            controller = self.name,
-            key = ?item.key(),
-            reconcile_id = %context.run.id,
+async fn run<K>(shared: &Arc<Shared<K>>, mut item: Item<K>)
+where
+    K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static,
+{
+    let Shared { name, metrics, .. } = &**shared;
+    let writes = &shared.intake.writes;
+    if writes.give_up(item.key()) {
+        metrics.unseen.inc();
+        let key = item.key();
+        tracing::warn!(
+            controller = name,
+            ?key,
+            "Own writes were not seen in time; going on"
         );
-        self.metrics.active.inc();
-        let started = Instant::now();
-        let result = self.reconcile(&context).instrument(span.clone()).await;
-        self.metrics.time.observe_duration(started.elapsed());
-        self.metrics.active.dec();
-        if let Some(priority) = *context.run.next_priority.lock() {
-            item.set_priority(priority);
-        }
-        // Before the item goes back: the next run of this key waits for this one's writes.
-        writes.park(&item);
-        let _entered = span.entered();
-        match result {
-            Ok(outcome) => self.succeeded(item, outcome),
-            Err(failure) => self.failed(item, &failure),
-        }
     }
-
-    fn context(&self, item: &Item<K>) -> Context<K> {
-        Context {
-            client: self.client.clone(),
-            recorder: Arc::clone(&self.recorder),
-            key: item.key().clone(),
-            writes: Arc::clone(&self.intake.writes),
-            run: Run {
-                id: ReconcileId {
-                    term: self.term,
-                    number: self.runs.fetch_add(1, Ordering::Relaxed),
-                },
-                failures: item.failures(),
-                priority: item.priority(),
-                next_priority: Mutex::new(None),
-                intake: Arc::clone(&self.intake),
-                fence: self.fence.clone(),
-                draining: self.draining.clone(),
-                stop: self.stop.clone(),
+    let context = Context {
+        key: item.key().clone(),
+        run: Run {
+            id: ReconcileId {
+                term: shared.term,
+                number: shared.runs.fetch_add(1, Ordering::Relaxed),
             },
-        }
+            failures: item.failures(),
+            priority: item.priority(),
+            next_priority: Mutex::new(None),
+        },
+        shared: Arc::clone(shared),
+    };
+    let span = tracing::info_span!(
+        "reconcile",
+        controller = name,
+        key = ?item.key(),
+        reconcile_id = %context.run.id,
+    );
+    metrics.active.inc();
+    let started = Instant::now();
+    let result = shared.reconcile(&context).instrument(span.clone()).await;
+    metrics.time.observe_duration(started.elapsed());
+    metrics.active.dec();
+    if let Some(priority) = *context.run.next_priority.lock() {
+        item.set_priority(priority);
     }
+    // Before the item goes back: the next run of this key waits for this one's writes.
+    writes.park(&item);
+    let _entered = span.entered();
+    match result {
+        Ok(outcome) => shared.succeeded(item, outcome),
+        Err(failure) => shared.failed(item, &failure),
+    }
+}
 
+impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
     async fn reconcile(&self, context: &Context<K>) -> Result<Outcome, Failure> {
         let run = self.reconciler.reconcile(context, &context.key);
         // The reconciler is not touched again with what a panic may have left half done: each
@@ -137,8 +131,7 @@ impl<K: Clone + Eq + Hash + std::fmt::Debug + Send + Sync + 'static> Shared<K> {
         match outcome {
             Outcome::Done => {
                 self.metrics.success.inc();
-                item.forget();
-                item.done();
+                item.succeed();
             }
             Outcome::After(delay) => {
                 self.metrics.requeue_after.inc();

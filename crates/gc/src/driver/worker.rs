@@ -24,7 +24,7 @@ pub(crate) async fn work(shared: Arc<Shared>, queue: Queue<Work>) {
 
 fn give_back(item: Item<Work>, outcome: Result<Outcome, WorkError>) {
     match outcome {
-        Ok(Outcome::Done) => item.forget(),
+        Ok(Outcome::Done) => item.succeed(),
         Ok(Outcome::Again) => item.retry(),
         Err(error) => {
             let failures = item.failures() + 1;

@@ -47,13 +47,13 @@ impl<K: Key> Item<K> {
         }
     }
 
-    /// How many failures of the key the limiter counts.
+    /// How many failures of the key the limiter counted when it was handed out.
     #[must_use]
     pub fn failures(&self) -> u32 {
-        self.shared.read(|state| state.machine.failures(self.key()))
+        self.hand().taken.failures()
     }
 
-    /// Forgets the key's failures: call it after a success.
+    /// Forgets the key's failures, while the worker goes on with it.
     pub fn forget(&self) {
         self.shared.change(|state| state.machine.forget(self.key()));
     }
@@ -70,6 +70,12 @@ impl<K: Key> Item<K> {
     /// Done.
     pub fn done(self) {
         drop(self);
+    }
+
+    /// Done, and the key's failures are forgotten. One change, where [`forget`](Self::forget) and
+    /// [`done`](Self::done) are two.
+    pub fn succeed(self) {
+        self.give_back(GiveBack::Success);
     }
 
     /// Failed: the key is added again after the limiter's delay. Ignored if the queue is shutting down.

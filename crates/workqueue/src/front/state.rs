@@ -38,6 +38,7 @@ pub(super) struct Hand<K> {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum GiveBack {
     Done,
+    Success,
     Retry,
     RetryAfter(Duration),
 }
@@ -168,6 +169,10 @@ impl<K: Key> State<K> {
         let added = match how {
             GiveBack::Done => {
                 self.machine.done(taken);
+                Added::Merged
+            }
+            GiveBack::Success => {
+                self.machine.succeed(taken);
                 Added::Merged
             }
             GiveBack::Retry => self.machine.retry(taken, self.clock.now()),

@@ -229,6 +229,26 @@ fn controller_runtime_c18_an_event_runs_a_failing_key_now_and_keeps_its_count() 
     assert_eq!((run_all(&mut queue), queue.failures(&"a")), (vec!["a"], 9));
 }
 
+#[test]
+fn a_success_gives_the_key_back_and_forgets_its_failures() {
+    let mut queue = fifo();
+    queue.add("a", 0);
+    let taken = queue.take().unwrap();
+    assert_eq!(taken.failures(), 0);
+    queue.retry(taken, at(0));
+    queue.advance(at(0) + Duration::from_secs(1), |_, _| {});
+    let taken = queue.take().unwrap();
+    assert_eq!((taken.failures(), queue.failures(&"a")), (1, 1));
+    queue.add("a", 0);
+    queue.succeed(taken);
+    assert_eq!((queue.failures(&"a"), queue.in_flight()), (0, 0));
+    assert_eq!(
+        queue.take().map(|taken| taken.failures()),
+        Some(0),
+        "added meanwhile"
+    );
+}
+
 /// A rate-limited add counts a failure even if it changes nothing else, and only forgetting resets the count.
 #[test]
 fn controller_runtime_c18_merged_failures_count_and_the_delay_ends_at_its_cap() {

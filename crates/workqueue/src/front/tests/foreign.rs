@@ -84,6 +84,37 @@ async fn a_key_at_which_the_limiter_panics_is_given_back() {
     queue.drain(LONG).await.unwrap();
 }
 
+/// Does not know two keys, and says so by a panic.
+struct Forgetful;
+
+impl Limiter<&'static str> for Forgetful {
+    fn when(&mut self, _: &&'static str, _: Moment) -> Duration {
+        Duration::ZERO
+    }
+
+    fn forget(&mut self, key: &&'static str) {
+        assert_ne!(*key, "worse");
+    }
+
+    fn failures(&self, key: &&'static str) -> u32 {
+        assert_ne!(*key, "bad");
+        3
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_whose_failures_cannot_be_counted_or_forgotten_is_not_lost() {
+    let queue = Queue::builder().limiter(Forgetful).build();
+    queue.add("bad");
+    assert!(panics(|| queue.try_get()) && panics(|| queue.try_get()));
+    assert_eq!((queue.len(), queue.in_flight()), (1, 0));
+    queue.add_with("worse", Add::priority(1));
+    let item = queue.get().await.unwrap();
+    assert_eq!((*item.key(), item.failures()), ("worse", 3));
+    assert!(panics(|| item.succeed()));
+    assert_eq!((queue.len(), queue.in_flight()), (1, 0));
+}
+
 /// Says that the failed key waits for ever.
 struct Endless;
 
