@@ -158,6 +158,8 @@ fn difference(before: &Value, after: &Value) -> Option<Value> {
     for (key, new) in to {
         let changed = match from.get(key) {
             Some(old) => difference(old, new),
+            // A merge patch cannot say so, and what is not there is null already.
+            None if new.is_null() => None,
             None => Some(new.clone()),
         };
         patch.extend(changed.map(|value| (key.clone(), value)));
@@ -198,6 +200,18 @@ mod tests {
                 "spec": {"list": [1, 2], "gone": null, "new": {}},
             }))
         );
+    }
+
+    #[test]
+    fn null_where_nothing_is_makes_no_difference() {
+        let before = json!({"metadata": {"name": "a"}, "spec": {"there": 1}});
+        let mut after = before.clone();
+        after["spec"]["gone"] = Value::Null;
+        after["other"] = Value::Null;
+        assert_eq!(between(before.clone(), after.clone()), None);
+        after["spec"]["there"] = Value::Null;
+        let patch = json!({"spec": {"there": null}});
+        assert_eq!(between(before, after), Some(patch));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition as KubeCondition, ObjectMeta, OwnerReference as KubeOwner, Time,
 };
 
+use crate::ownership::put;
 use crate::{
     ApiResource, Complete, Condition, ConditionEntry, MetaMut, MetaView, Object, OwnerReference,
     OwnerView, Resource, ResourceVersion, Scope, Timestamp,
@@ -145,12 +146,8 @@ impl From<OwnerReference> for KubeOwner {
 
 impl MetaMut for ObjectMeta {
     fn put_owner(&mut self, reference: OwnerReference) {
-        let reference = KubeOwner::from(reference);
         let owners = self.owner_references.get_or_insert_default();
-        match owners.iter_mut().find(|one| one.uid == reference.uid) {
-            Some(one) => *one = reference,
-            None => owners.push(reference),
-        }
+        put(owners, reference.into(), |one: &KubeOwner| &one.uid);
     }
 
     fn remove_owner(&mut self, uid: &str) -> bool {
@@ -230,6 +227,10 @@ mod tests {
         assert_eq!(json!(map.metadata.owner_references), json!([other, ours]));
         assert!(map.metadata.remove_owner("u0"));
         assert!(!map.metadata.remove_owner("u0"));
+        assert_eq!(json!(map.metadata.owner_references), json!([ours]));
+        let twice = map.metadata.owner_references.as_mut().unwrap();
+        twice.extend_from_within(..);
+        map.metadata.set_controller(&owner).unwrap();
         assert_eq!(json!(map.metadata.owner_references), json!([ours]));
     }
 

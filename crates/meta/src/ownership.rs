@@ -72,7 +72,7 @@ fn place(key: &ObjectKey) -> String {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait MetaMut: MetaView {
-    /// Puts a reference in the place of the one with the same UID, or behind all others.
+    /// Puts a reference in the place of those with the same UID, or behind all others.
     ///
     /// It is not looked at: [`set_controller`](Self::set_controller) and
     /// [`add_owner`](Self::add_owner) are what checks that the owner may own this object.
@@ -126,13 +126,14 @@ pub trait MetaMut: MetaView {
         Self: Sized,
     {
         let mut reference = reference(self, owner)?;
-        let there = self
-            .owners()
-            .find(|one| *one.uid == *reference.uid.as_str());
-        if let Some(there) = there {
-            reference.controller = there.controller.then_some(true);
-            reference.block_owner_deletion = there.block_owner_deletion.then_some(true);
-        }
+        let there = || {
+            let uid = reference.uid.as_str();
+            self.owners().filter(move |one| *one.uid == *uid)
+        };
+        let controller = there().any(|one| one.controller);
+        let blocks = there().any(|one| one.block_owner_deletion);
+        reference.controller = controller.then_some(true);
+        reference.block_owner_deletion = blocks.then_some(true);
         self.put_owner(reference);
         Ok(())
     }
@@ -161,13 +162,21 @@ fn reference<O: Resource>(
     Ok(reference)
 }
 
+/// Puts a reference in the place of the first one with its UID, or behind all others. Further ones go:
+/// nothing keeps writers from putting two there, and of two that control the API server takes none.
+pub(crate) fn put<R, U: PartialEq>(owners: &mut Vec<R>, reference: R, uid: impl Fn(&R) -> &U) {
+    let place = owners.iter().position(|one| uid(one) == uid(&reference));
+    let mut is_first = true;
+    owners.retain(|one| uid(one) != uid(&reference) || std::mem::take(&mut is_first));
+    match place {
+        Some(place) => owners[place] = reference,
+        None => owners.push(reference),
+    }
+}
+
 impl MetaMut for Meta {
     fn put_owner(&mut self, reference: OwnerReference) {
-        let mut there = self.owner_references.iter_mut();
-        match there.find(|one| one.uid == reference.uid) {
-            Some(one) => *one = reference,
-            None => self.owner_references.push(reference),
-        }
+        put(&mut self.owner_references, reference, |one| &one.uid);
     }
 
     fn remove_owner(&mut self, uid: &str) -> bool {

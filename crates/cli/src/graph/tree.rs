@@ -50,7 +50,8 @@ fn children(graph: &Exported) -> HashMap<&str, Vec<&str>> {
     let mut children: HashMap<&str, Vec<&str>> = HashMap::new();
     for edge in &graph.edges {
         let below = children.entry(&edge.owner).or_default();
-        if !below.contains(&&*edge.dependent) {
+        // The references of one object follow each other.
+        if below.last() != Some(&&*edge.dependent) {
             below.push(&edge.dependent);
         }
     }

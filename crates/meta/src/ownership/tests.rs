@@ -135,3 +135,22 @@ fn another_controller_is_not_displaced_not_even_a_namesake() {
     meta.add_owner(&owner()).unwrap();
     assert_eq!(owners(&meta), json!([controlled("u0"), plain("v1", "u1")]));
 }
+
+#[test]
+fn references_that_stand_there_twice_become_one() {
+    let other = plain("v1", "u0");
+    for (first, second) in [
+        (plain("v1", "u1"), controlled("u1")),
+        (controlled("u1"), plain("v1", "u1")),
+        (controlled("u1"), controlled("u1")),
+    ] {
+        let owners = json!([first, other, second, other]);
+        let expected = json!([controlled("u1"), other, other]);
+        let mut set = part(&owners);
+        set.set_controller(&owner()).unwrap();
+        assert_eq!(json!(set.owner_references), expected);
+        let mut added = part(&owners);
+        added.add_owner(&owner()).unwrap();
+        assert_eq!(json!(added.owner_references), expected);
+    }
+}

@@ -239,6 +239,7 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     fn delete(&mut self, item: Item<K>) {
         let (key, last) = match item {
             Item::Object(object) => (object.metadata().key(), Some(object)),
+            Item::Unfit(unfit) if unfit.metadata.name.is_empty() => return self.leave_out(&unfit),
             Item::Unfit(unfit) => (unfit.metadata.key(), None),
         };
         let old = self.writer.remove(&key);
@@ -253,17 +254,19 @@ impl<K: Object + DeserializeOwned + Send + Sync + 'static> Task<K> {
     }
 
     fn set_aside(&mut self, unfit: Unfit) {
-        let Unfit { metadata, reason } = unfit;
-        if metadata.name.is_empty() {
-            self.shared.metrics.set_aside.inc();
-            tracing::error!(
-                resource = %self.shared.resource, %reason,
-                "an object without a readable name is left out"
-            );
-            return;
+        if unfit.metadata.name.is_empty() {
+            return self.leave_out(&unfit);
         }
+        let Unfit { metadata, reason } = unfit;
         let refused = self.writer.set_aside(metadata, reason);
         self.refused(refused);
+    }
+
+    /// Nobody can tell which object it is.
+    fn leave_out(&self, unfit: &Unfit) {
+        self.shared.metrics.set_aside.inc();
+        let (resource, reason) = (&self.shared.resource, &unfit.reason);
+        tracing::error!(%resource, %reason, "an object without a readable name is left out");
     }
 
     fn refused(&mut self, refused: Refused<K>) {

@@ -100,6 +100,11 @@ async fn client_go_r20_ts18_events_that_are_none_are_skipped_or_followed_by_a_li
     server.put("a", 1);
     let informers = informers(&server);
     let informer = start(&informers).await;
+    let told: Arc<Mutex<Vec<ObjectKey>>> = Arc::default();
+    let keys = Arc::clone(&told);
+    let _handler = informer
+        .add_handler(move |key: &ObjectKey, _: &Event<Thing>| keys.lock().push(key.clone()))
+        .unwrap();
     // No metadata: nobody can tell what it is, and it says nothing of how far the stream is.
     server.send_frame("ADDED", &json!({"kind": "Nonsense", "apiVersion": "v1"}));
     server.send_frame("MODIFIED", &thing("a", 2, 50));
@@ -107,8 +112,13 @@ async fn client_go_r20_ts18_events_that_are_none_are_skipped_or_followed_by_a_li
     assert_eq!(informer.store().len(), 1);
     assert_eq!(informer.store().get(&key("a")).unwrap().size, 2);
     assert_eq!(informer.store().resource_version(), 50.into());
-    server.send_frame("ADDED", &json!({"kind": "Nonsense", "metadata": {}}));
+    for kind in ["ADDED", "MODIFIED", "DELETED"] {
+        for metadata in [json!({}), json!({"namespace": "ns"}), json!({"name": ""})] {
+            server.send_frame(kind, &json!({"kind": "Nonsense", "metadata": metadata}));
+        }
+    }
     settle().await;
+    assert!(told.lock().iter().all(|told| *told == key("a")), "{told:?}");
     assert_eq!(informer.store().resource_version(), 50.into());
     assert_eq!(informer.store().len(), 1);
     assert_eq!(informer.store().snapshot().set_aside().count(), 0);
