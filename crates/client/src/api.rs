@@ -189,8 +189,10 @@ impl<K> Api<K> {
         Subject::new(verb, &self.resource, name)
     }
 
-    /// The namespace to address; `given` is that of an object, and overrides none.
+    /// The namespace to address; `given` is that of an object, and overrides none. An object that names an
+    /// empty one names none.
     fn chosen<'a>(&'a self, given: Option<&'a str>) -> Result<Option<&'a str>, RequestError> {
+        let given = given.filter(|given| !given.is_empty());
         let own = self.namespace.as_deref();
         let only = self.client.options().only_namespace.as_deref();
         let (Some(only), Scope::Namespaced) = (only, self.resource.scope) else {

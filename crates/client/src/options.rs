@@ -8,6 +8,9 @@ use crate::query::Query;
 /// How many objects a page holds unless the caller says otherwise.
 pub const DEFAULT_PAGE_SIZE: u32 = 500;
 
+/// How many seconds a watch is asked to last at most: thirty years.
+const LONGEST_TIMEOUT: u64 = 30 * 365 * 24 * 3600;
+
 /// Which state a LIST may be answered from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VersionMatch {
@@ -145,7 +148,7 @@ pub struct WatchOptions {
     pub resource_version: ResourceVersion,
     /// Whether the server may send bookmarks.
     pub bookmarks: bool,
-    /// When the server shall end the watch, in whole seconds. A stream that is silent for
+    /// When the server shall end the watch, in whole seconds, one at the least. A stream that is silent for
     /// longer than this and a grace period is given up as dead. `None` leaves it to the
     /// server, which takes half an hour to an hour.
     pub timeout: Option<Duration>,
@@ -220,7 +223,9 @@ impl WatchOptions {
             query.add("sendInitialEvents", "true");
             query.add("resourceVersionMatch", VersionMatch::NotOlderThan.as_str());
         }
-        query.some("timeoutSeconds", self.timeout.map(|limit| limit.as_secs()));
+        // 0 is the server's choice, and what does not fit into Go's nanoseconds comes out as anything.
+        let seconds = |limit: Duration| limit.as_secs().clamp(1, LONGEST_TIMEOUT);
+        query.some("timeoutSeconds", self.timeout.map(seconds));
     }
 }
 

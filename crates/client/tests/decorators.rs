@@ -176,6 +176,9 @@ async fn controller_runtime_t50_a_client_for_one_namespace_refuses_others_and_fi
     assert_eq!(filled.metadata.namespace.as_deref(), Some("default"));
     let same = object("ConfigMap", Some("default"), "c");
     maps.create(&same, &write).await.unwrap();
+    // As Go says none.
+    let empty = object("ConfigMap", Some(""), "d");
+    maps.create(&empty, &write).await.unwrap();
     maps.patch("a", &patch, &patching).await.unwrap();
     let all = maps.list(&ListOptions::default()).await.unwrap();
     assert!(
@@ -183,7 +186,7 @@ async fn controller_runtime_t50_a_client_for_one_namespace_refuses_others_and_fi
             .iter()
             .all(|one| one.metadata.namespace.as_deref() == Some("default"))
     );
-    assert_eq!(all.items.len(), 3);
+    assert_eq!(all.items.len(), 4);
     maps.delete_collection(&DeleteOptions::default(), &ListOptions::default())
         .await
         .unwrap();

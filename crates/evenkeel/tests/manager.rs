@@ -226,3 +226,18 @@ async fn incident_16_readiness_names_the_source_that_is_not_synced() {
     stop.cancel();
     running.await.unwrap().unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_grace_period_without_end_is_one() {
+    let client = Client::from_service(Server::new());
+    let mut manager = Manager::builder(client)
+        .grace_period(Duration::MAX)
+        .build()
+        .unwrap();
+    lead(&mut manager, Duration::from_secs(100_000));
+    let stop = CancellationToken::new();
+    let running = tokio::spawn(manager.run(stop.clone()));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}

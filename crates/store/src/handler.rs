@@ -139,6 +139,8 @@ pub(crate) struct Link {
 
 /// The shortest time between two resyncs.
 const MIN_RESYNC: Duration = Duration::from_secs(1);
+/// The longest: tokio's instants end before our durations.
+const MAX_RESYNC: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -169,7 +171,7 @@ impl Link {
     }
 
     pub(crate) fn set_resync(&self, period: Duration) {
-        *self.resync.lock() = Some(period.max(MIN_RESYNC));
+        *self.resync.lock() = Some(period.clamp(MIN_RESYNC, MAX_RESYNC));
         self.wake.notify_one();
     }
 

@@ -123,7 +123,10 @@ impl<K: Object + DeserializeOwned> Api<K> {
             .timeout
             .unwrap_or(std::time::Duration::from_secs(3600));
         Ok(WatchStream::new(
-            idle_limited(response.into_body(), lasting + timeouts.watch_grace),
+            idle_limited(
+                response.into_body(),
+                lasting.saturating_add(timeouts.watch_grace),
+            ),
             self.resource.clone(),
             self.adopt,
             self.client.options().largest_event,

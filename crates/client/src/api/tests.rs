@@ -72,6 +72,20 @@ async fn r15_what_watches_ask_for() {
 }
 
 #[tokio::test]
+async fn a_watch_is_asked_to_last_for_a_time_that_servers_can_count() {
+    for (limit, seconds) in [
+        (Duration::ZERO, 1),
+        (Duration::from_millis(500), 1),
+        (Duration::from_millis(1500), 1),
+        (Duration::MAX, 946_080_000),
+    ] {
+        let target = watched(&WatchOptions::default().timeout(limit)).await;
+        let expected = format!("&timeoutSeconds={seconds}");
+        assert!(target.ends_with(&expected), "{target}");
+    }
+}
+
+#[tokio::test]
 async fn wl2_what_watch_lists_ask_for() {
     let wire = "/api/v1/pods?watch=true&allowWatchBookmarks=true";
     let tail = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=300";

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use evenkeel_meta::{Reason, Resource, Status};
 use evenkeel_observe::{MemorySink, Metrics};
+use futures_util::StreamExt;
 use http::Method;
 use tokio::time::Instant;
 
@@ -448,6 +449,26 @@ async fn kube_rs_d6_a_silent_body_is_a_timeout_of_its_own() {
         .unwrap_err();
     assert!(error.is_timeout(), "{error}");
     assert_eq!(start.elapsed(), Duration::from_secs(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_without_end_are_none() {
+    let server = Scripted::new(|_, seen| match seen.target.contains("watch") {
+        true => Answer::ok("").then_silent(),
+        false => Answer::ok(POD),
+    });
+    let mut timeouts = server.client().options().timeouts;
+    timeouts.head = Duration::MAX;
+    timeouts.watch_head = Duration::MAX;
+    timeouts.body_idle = Duration::MAX;
+    timeouts.watch_grace = Duration::MAX;
+    timeouts.total = Some(Duration::MAX);
+    let pods = pods(&server.client().with_timeouts(timeouts));
+    pods.get("a").await.unwrap();
+    let options = WatchOptions::default().timeout(Duration::MAX);
+    let mut watch = pods.watch(&options).await.unwrap();
+    let year = Duration::from_secs(365 * 24 * 3600);
+    assert!(tokio::time::timeout(year, watch.next()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]

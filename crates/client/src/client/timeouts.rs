@@ -25,8 +25,16 @@ pub(crate) fn idle_limited(body: ByteStream, limit: Duration) -> IdleLimited {
         body,
         limit,
         last_chunk: now,
-        timer: Box::pin(sleep_until(now + limit)),
+        timer: Box::pin(sleep_until(after(now, limit))),
     }
+}
+
+/// Stands for "never" where tokio's instants end.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
+/// The time when `limit`, which may be as long as there are durations, has passed.
+fn after(now: Instant, limit: Duration) -> Instant {
+    now.checked_add(limit).unwrap_or_else(|| now + FAR)
 }
 
 impl Stream for IdleLimited {
@@ -40,7 +48,7 @@ impl Stream for IdleLimited {
         }
         loop {
             std::task::ready!(this.timer.as_mut().poll(cx));
-            let deadline = this.last_chunk + this.limit;
+            let deadline = after(this.last_chunk, this.limit);
             if deadline <= Instant::now() {
                 let error = TransportError::timeout("byte of the response", this.limit);
                 return Poll::Ready(Some(Err(error)));

@@ -54,7 +54,7 @@ impl Manager {
         };
         self.handle.stop_informers().await;
         self.serving.close();
-        let stopped = early.stop(self.grace + SLACK).await;
+        let stopped = early.stop(self.grace.saturating_add(SLACK)).await;
         self.handle.stop_recorders().await;
         serving.cancel();
         while servers.join_next().await.is_some() {}
@@ -99,7 +99,7 @@ impl Manager {
         };
         self.handle.shared.leading.close();
         always.close();
-        let stopped = running.stop(self.grace + SLACK).await;
+        let stopped = running.stop(self.grace.saturating_add(SLACK)).await;
         ManagerError::both(ended, stopped)
     }
 
@@ -172,7 +172,7 @@ impl Manager {
             error = running.failed() => failure = Err(error),
         }
         running.tell();
-        let mut limit = self.grace + SLACK;
+        let mut limit = self.grace.saturating_add(SLACK);
         if cause.is_none() {
             // Renewals go on meanwhile, and may fail.
             tokio::select! {

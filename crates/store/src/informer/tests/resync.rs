@@ -170,3 +170,17 @@ async fn no_resync_means_no_timer() {
     pass(Duration::from_secs(60)).await;
     assert!(log.take().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_period_without_end_is_no_resync_and_nothing_else() {
+    let server = FakeServer::new();
+    server.put("a", 1);
+    let (_informers, informer) = running(&server).await;
+    let log = Log::default();
+    let registration = informer.add_handler(log.handler()).unwrap();
+    let _registration = registration.resync_every(Duration::MAX);
+    pass(Duration::from_secs(100_000)).await;
+    server.put("b", 1);
+    settle().await;
+    assert_eq!(log.take(), ["a+1 initial", "b+1"]);
+}
