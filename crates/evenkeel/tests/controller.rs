@@ -174,6 +174,32 @@ async fn controller_runtime_c9_backoff_without_an_error_keeps_growing() {
     );
 }
 
+/// `Backoff` waits longer each time; `After` waits as long as it says, each time, and forgets what was
+/// before. An error is one, whatever it says about the next run (ours: it may name the delay itself).
+#[tokio::test(start_paused = true)]
+async fn controller_runtime_t29_a_delay_is_not_limited_and_an_error_with_one_is_an_error() {
+    let sink = MemorySink::new();
+    let second = Duration::from_secs(1);
+    let runs = runs_of(Duration::from_secs(4), &sink, move |run| async move {
+        match run {
+            1 | 2 | 5 => Ok(Outcome::Backoff),
+            3 | 4 => Ok(Outcome::After(second)),
+            6 => Err(ReconcileError::transient_after(second, boom())),
+            7 => Err(boom().into()),
+            _ => Ok(Outcome::Done),
+        }
+    })
+    .await;
+    assert_eq!(runs, [0, 5, 15, 1015, 2015, 2020, 3020, 3030]);
+    let total = |result| sink.value("controller_runtime_reconcile_total", &["script", result]);
+    let totals = ["requeue", "requeue_after", "error", "success"].map(total);
+    assert_eq!(totals, [3.0, 2.0, 2.0, 1.0].map(Some));
+    assert_eq!(
+        sink.value("controller_runtime_reconcile_errors_total", &["script"]),
+        Some(2.0)
+    );
+}
+
 #[tokio::test(start_paused = true)]
 async fn controller_runtime_c11_a_panic_is_contained_and_retried() {
     let sink = MemorySink::new();

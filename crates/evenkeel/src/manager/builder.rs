@@ -155,6 +155,9 @@ impl Builder {
                     .lock(election.lock)
                     .metrics(metrics.clone())
                     .fence(cell.clone());
+                for (key, value) in election.labels {
+                    builder = builder.label(key, value);
+                }
                 if let Some(identity) = election.identity {
                     builder = builder.identity(identity);
                 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use evenkeel_client::Client;
@@ -54,6 +55,8 @@ pub struct Election {
     pub timing: Timing,
     /// A Lease; the others are for upgrades from old releases.
     pub lock: Lock,
+    /// Labels that the Lease shall have; others that it has stay.
+    pub labels: BTreeMap<String, String>,
     /// The client for the Lease alone, so that renewals compete with nothing; `None` takes the Manager's.
     pub client: Option<Client>,
     /// The clock that the fence is measured on; `None` takes the one since boot, which runs
@@ -72,6 +75,7 @@ impl Election {
             identity: None,
             timing: Timing::default(),
             lock: Lock::Lease,
+            labels: BTreeMap::new(),
             client: None,
             clock: None,
             announce: None,

@@ -251,7 +251,7 @@ fn a_success_gives_the_key_back_and_forgets_its_failures() {
 
 /// A rate-limited add counts a failure even if it changes nothing else, and only forgetting resets the count.
 #[test]
-fn controller_runtime_c18_merged_failures_count_and_the_delay_ends_at_its_cap() {
+fn controller_runtime_c18_f2_merged_failures_count_and_the_delay_ends_at_its_cap() {
     let mut queue = fifo();
     for failures in 1..=40 {
         queue.add_with("a", Add::rate_limited(), at(0));
@@ -268,6 +268,11 @@ fn controller_runtime_c18_merged_failures_count_and_the_delay_ends_at_its_cap() 
     assert_eq!(queue.next_due(), Some(at(5) + Duration::from_secs(1000)));
     queue.forget(&"a");
     assert_eq!(queue.failures(&"a"), 0);
+    queue.add("a", 0);
+    for failures in 1..=3 {
+        queue.add_with("a", Add::rate_limited(), at(5));
+        assert_eq!((queue.failures(&"a"), queue.len()), (failures, 1));
+    }
 }
 
 #[test]

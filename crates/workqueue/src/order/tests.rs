@@ -60,7 +60,7 @@ fn an_order_in_a_box_is_that_order() {
 }
 
 #[test]
-fn controller_runtime_t55_a_raised_key_goes_behind_its_new_peers() {
+fn controller_runtime_t55_f4_a_raised_key_goes_behind_its_new_peers() {
     let mut order = order(u32::MAX);
     for (id, priority) in [(0, -100), (1, -100), (2, 0)] {
         push(&mut order, id, priority);
