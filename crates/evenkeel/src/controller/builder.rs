@@ -307,7 +307,8 @@ impl<K: Clone + Eq + Hash + Send + Sync + 'static, F> Builder<K, F> {
         self
     }
 
-    /// How long keys wait after failures. `make` is called once per term of leadership.
+    /// How long keys wait after failures; each key 5 ms, doubled up to 1000 s, unless set. `make` is
+    /// called once per term of leadership.
     pub fn limiter<L: Limiter<K> + Send + 'static>(
         mut self,
         make: impl Fn() -> L + Send + Sync + 'static,
