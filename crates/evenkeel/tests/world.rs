@@ -7,7 +7,7 @@ mod plane;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::client::{Client, Patch, PatchOptions, WriteOptions};
+use evenkeel::client::{Client, Error, Patch, PatchOptions, WriteOptions};
 use evenkeel::meta::{DeleteOptions, MetaMut, MetaView};
 use evenkeel::{Context, Controller, Manager, ObjectReconciler, Outcome, ReconcileResult};
 use evenkeel_apiserver::Server;
@@ -56,7 +56,7 @@ impl ObjectReconciler<ConfigMap> for Words {
             let annotations = noted.metadata.annotations.get_or_insert_default();
             annotations.insert(SEEN.to_owned(), count);
             let written = context.update(&noted).await;
-            let is_conflict = written.as_ref().is_err_and(|error| error.is_conflict());
+            let is_conflict = written.as_ref().is_err_and(Error::is_conflict);
             *self.conflicts.lock() += usize::from(is_conflict);
             written?;
         }

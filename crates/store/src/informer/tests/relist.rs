@@ -256,7 +256,9 @@ async fn kube_rs_15_a_relist_takes_a_fifth_more_memory_at_most() {
                 version += 1;
                 *old = version;
             }
-            [&DECODED, &READ, &PEAK].map(|counter| counter.set(0));
+            for counter in [&DECODED, &READ, &PEAK] {
+                counter.set(0);
+            }
             server.expire.notify_one();
             pass(Duration::from_secs(10)).await;
             assert_eq!(DECODED.get(), OBJECTS, "everything came again");
