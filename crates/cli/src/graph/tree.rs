@@ -1,13 +1,16 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use evenkeel_gc::{Exported, ExportedNode};
 
 use crate::error::one_line;
 
+/// How many owners stand above each other: a line is no longer than that, however long the chain.
+const DEEPEST: usize = 50;
+
 /// The graph as text: owners above what they own.
 ///
 /// What has several owners stands in full below the first of them that is shown, and by its name
-/// alone below the others.
+/// alone below the others. So does what lies too deep, and follows as a tree of its own.
 pub(super) fn render(graph: &Exported) -> String {
     if graph.nodes.is_empty() {
         return "nothing here owns or is owned\n".to_owned();
@@ -16,6 +19,7 @@ pub(super) fn render(graph: &Exported) -> String {
         nodes: graph.nodes.iter().map(|node| (&*node.uid, node)).collect(),
         children: children(graph),
         shown: HashSet::new(),
+        deep: VecDeque::new(),
         text: String::new(),
     };
     let owned: HashSet<&str> = graph.edges.iter().map(|edge| &*edge.dependent).collect();
@@ -36,7 +40,10 @@ pub(super) fn render(graph: &Exported) -> String {
         .partition(|node| !owned.contains(&*node.uid));
     // What is left after the free ones is owned in circles.
     for node in free.into_iter().chain(rest) {
-        tree.root(node);
+        tree.root(&node.uid);
+        while let Some(uid) = tree.deep.pop_front() {
+            tree.root(uid);
+        }
     }
     tree.text
 }
@@ -65,6 +72,8 @@ struct Tree<'a> {
     nodes: HashMap<&'a str, &'a ExportedNode>,
     children: HashMap<&'a str, Vec<&'a str>>,
     shown: HashSet<&'a str>,
+    /// What is to be shown below, in full.
+    deep: VecDeque<&'a str>,
     text: String,
 }
 
@@ -73,36 +82,43 @@ struct Line<'a> {
     uid: &'a str,
     before: String,
     indent: String,
-    is_root: bool,
+    level: usize,
 }
 
 impl<'a> Tree<'a> {
     /// Not by recursion: chains of owners may be as long as somebody likes.
-    fn root(&mut self, node: &'a ExportedNode) {
-        if self.shown.contains(&*node.uid) {
+    fn root(&mut self, uid: &'a str) {
+        if self.shown.contains(uid) {
             return;
         }
         let mut open = vec![Line {
-            uid: &node.uid,
+            uid,
             before: String::new(),
             indent: String::new(),
-            is_root: true,
+            level: 0,
         }];
         while let Some(line) = open.pop() {
             let Some(node) = self.nodes.get(line.uid) else {
                 continue;
             };
-            let again = !self.shown.insert(line.uid);
             self.text.push_str(&line.before);
-            self.text.push_str(&label(node, line.is_root));
+            self.text.push_str(&label(node, line.level == 0));
             let below = match self.children.get(line.uid) {
-                Some(below) if !again => &below[..],
-                Some(below) if !below.is_empty() => {
+                Some(_) if self.shown.contains(line.uid) => {
                     self.text.push_str(" (see above)");
                     &[]
                 }
-                _ => &[],
+                Some(_) if line.level == DEEPEST => {
+                    self.text.push_str(" (see below)");
+                    self.deep.push_back(line.uid);
+                    &[]
+                }
+                Some(below) => &below[..],
+                None => &[][..],
             };
+            if line.level < DEEPEST || !self.children.contains_key(line.uid) {
+                self.shown.insert(line.uid);
+            }
             self.text.push('\n');
             for (at, uid) in below.iter().enumerate().rev() {
                 let is_last = at + 1 == below.len();
@@ -115,7 +131,7 @@ impl<'a> Tree<'a> {
                     uid,
                     before: format!("{}{fork}", line.indent),
                     indent: format!("{}{indent}", line.indent),
-                    is_root: false,
+                    level: line.level + 1,
                 });
             }
         }
@@ -187,7 +203,13 @@ configmap/z -n n (missing)
             .zip(&owners)
             .map(|(name, owners)| (&**name, &owners[..]))
             .collect();
-        assert_eq!(render(&graph(&objects)).lines().count(), 3000);
+        let text = render(&graph(&objects));
+        assert!(text.len() < 1_000_000, "{} bytes", text.len());
+        let full = text.lines().filter(|line| !line.contains("(see "));
+        assert_eq!(full.count(), 3000);
+        let (level, deep) = (" ".repeat(3 * 49), "configmap/00050");
+        let part = format!("{level}└─ {deep} (see below)\n{deep} -n n\n└─ configmap/00051\n");
+        assert!(text.contains(&part), "{}", &text[..10_000]);
     }
 
     #[test]

@@ -87,6 +87,8 @@ fn quote(text: &str) -> String {
             '"' => quoted.push_str("\\\""),
             '\\' => quoted.push_str("\\\\"),
             '\n' => quoted.push_str("\\n"),
+            // References may say anything, and this may be printed on a terminal.
+            other if other.is_control() => quoted.push('\u{fffd}'),
             other => quoted.push(other),
         }
     }

@@ -36,6 +36,16 @@ fn gc_g49_two_missing_owners_are_two_vertices() {
 }
 
 #[test]
+fn what_references_say_does_no_harm_to_a_terminal() {
+    let mut f = Fixture::new();
+    f.map(&Object::new("a").owned_by("\u{1b}[31m"));
+    let dot = f.graph.to_dot(&[]);
+    assert!(!dot.contains('\u{1b}'), "{dot}");
+    assert!(dot.contains("\"a\" -> \"\u{fffd}[31m\";"), "{dot}");
+    assert!(!f.graph.export(&[]).to_json().contains('\u{1b}'));
+}
+
+#[test]
 fn the_graph_as_json_has_the_names_of_dot() {
     let mut f = Fixture::new();
     f.map(
