@@ -160,8 +160,10 @@ async fn rc11_an_event_over_the_limit_is_an_error_wherever_it_is_cut() {
                     let pieces = text.as_bytes().chunks(piece);
                     pieces.fold(Answer::new(200), |answer, it| answer.chunk(it.to_vec()))
                 });
-                let mut options = crate::ClientOptions::default();
-                options.largest_event = limit;
+                let options = crate::ClientOptions {
+                    largest_event: limit,
+                    ..crate::ClientOptions::default()
+                };
                 let pods = crate::Client::new(server, options).all::<Pod>();
                 let mut watch = pods.watch(&WatchOptions::default()).await.unwrap();
                 let first = describe(&watch.next().await.unwrap());
