@@ -230,7 +230,7 @@ async fn controller_runtime_t43_an_informer_of_a_kind_comes_goes_and_comes_again
     });
     settle().await;
     first.stop();
-    let stopped = waiting.await.unwrap();
+    let stopped = tokio::time::timeout(limit, waiting).await.unwrap().unwrap();
     assert!(
         matches!(stopped, Err(SyncError::Stopped { .. })),
         "{stopped:?}"
