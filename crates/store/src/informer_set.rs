@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel_meta::{LabelSelector, Object, ObjectKey};
+use evenkeel_meta::{LabelSelector, Object, ObjectKey, Scope};
 use parking_lot::Mutex;
 
 use crate::event::Event;
@@ -38,7 +38,7 @@ pub struct InformerSet<K> {
 
 impl<K: Object + Send + Sync + 'static> InformerSet<K> {
     /// The informers that `make` gives for each of the namespaces; naming one twice is naming it
-    /// once.
+    /// once. What is in no namespace is there once, whatever namespaces are named.
     pub fn in_namespaces<N: Into<String>>(
         namespaces: impl IntoIterator<Item = N>,
         mut make: impl FnMut(InformerOptions) -> Informer<K>,
@@ -46,14 +46,17 @@ impl<K: Object + Send + Sync + 'static> InformerSet<K> {
         let namespaces: BTreeSet<String> = namespaces.into_iter().map(Into::into).collect();
         let informers = namespaces.into_iter().map(|namespace| {
             let informer = make(InformerOptions::default().namespace(namespace.clone()));
-            (namespace, informer)
+            match informer.resource().scope {
+                Scope::Namespaced => (namespace, informer),
+                Scope::Cluster => (String::new(), informer),
+            }
         });
         Self {
             informers: Arc::new(informers.collect()),
         }
     }
 
-    /// The namespaces with their informers.
+    /// The namespaces with their informers; `""` where objects are in none.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Informer<K>)> {
         self.informers
             .iter()
@@ -70,7 +73,8 @@ impl<K: Object + Send + Sync + 'static> InformerSet<K> {
     /// An object by its key; `None` too where its namespace is not of the set.
     #[must_use]
     pub fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
-        self.informers.get(key.namespace()?)?.store().get(key)
+        let namespace = key.namespace().unwrap_or_default();
+        self.informers.get(namespace)?.store().get(key)
     }
 
     /// How many objects there are.

@@ -191,6 +191,15 @@ async fn controller_runtime_t39_a_set_of_namespaces_has_nothing_of_others() {
     assert!(some.get(&ObjectKey::namespaced("b", "m")).is_some());
     assert!(some.get(&ObjectKey::namespaced("c", "m")).is_none());
     assert!(some.in_namespace("c").is_empty());
+    let without = InformerSet::in_namespaces(["a", "b"], |options| {
+        world.informers.metadata(NAMESPACES, options)
+    });
+    assert_eq!(
+        without.len(),
+        namespaces.store().len(),
+        "each is there once"
+    );
+    assert!(without.get(&ObjectKey::cluster("c")).is_some());
     let covered = ["a", "b", "c", "default"].map(|namespace| some.covers(namespace));
     assert_eq!(covered, [true, true, false, false]);
     let store = namespaces.store();
