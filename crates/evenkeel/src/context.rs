@@ -186,6 +186,47 @@ impl<K: Clone + Eq + Hash> Context<K> {
         self.note(source, written)
     }
 
+    /// Replaces a subresource of the object that `target` names, such as its `scale`.
+    ///
+    /// What the server answers with tells the object's own resource version, so this is waited for
+    /// like any write to the object, of type `T`.
+    ///
+    /// ```
+    /// # use evenkeel::{Context, ReconcileError};
+    /// # use k8s_openapi::api::apps::v1::Deployment;
+    /// # use k8s_openapi::api::autoscaling::v1::{Scale, ScaleSpec};
+    /// # async fn example(context: &Context, web: &Deployment) -> Result<(), ReconcileError> {
+    /// let scale = Scale {
+    ///     metadata: web.metadata.clone(), // its resource version makes a later change a conflict
+    ///     spec: Some(ScaleSpec { replicas: Some(3) }),
+    ///     status: None,
+    /// };
+    /// context.update_subresource::<Deployment, _>(&web.metadata, "scale", &scale).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Subresource::update`](evenkeel_client::Subresource::update).
+    pub async fn update_subresource<T, S>(
+        &self,
+        target: &impl MetaView,
+        subresource: &str,
+        body: &S,
+    ) -> Result<S>
+    where
+        T: Resource,
+        S: Object + Serialize + DeserializeOwned + Sync,
+    {
+        let source = self.source_of::<T>(target);
+        let api = self.api_of::<T>(target).subresource(subresource);
+        let written = api
+            .update(target.name(), body, &WriteOptions::default())
+            .await;
+        self.note(source, written)
+    }
+
     /// Deletes an object as it was observed.
     ///
     /// The UID of `object` becomes a precondition unless the options name one: what is deleted

@@ -1,11 +1,9 @@
-use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evenkeel::client::WriteOptions;
 use evenkeel::events::{EventType, ObjectReference};
-use evenkeel::meta::{MetaView, Object, ObjectKey, Resource, ResourceVersion};
+use evenkeel::meta::{MetaView, Object, ObjectKey, Resource};
 use evenkeel::pace::Moment;
 use evenkeel::store::{Index, InformerOptions, Store};
 use evenkeel::{
@@ -32,9 +30,6 @@ pub const AFTER_FAILURE: Duration = Duration::from_secs(30);
 /// The longest that a source may take.
 pub const SLOWEST: Duration = Duration::from_secs(5);
 
-/// How long the store has for the next change that it must show.
-const BEHIND: Duration = Duration::from_millis(100);
-
 /// Scales Deployments.
 #[derive(Debug)]
 pub struct Autoscalers<S> {
@@ -55,8 +50,6 @@ struct Memory {
     window: Window,
     /// How many pods there were last, as far as it knows.
     left: Option<i32>,
-    /// The Deployment as the last scaling has left it.
-    scaled: Option<ResourceVersion>,
 }
 
 /// Adds the operator to a Manager. Numbers that `source` is not asked for go into what is returned.
@@ -132,9 +125,6 @@ impl<S: Source> Reconciler for Autoscalers<S> {
                 return Ok(Outcome::Done);
             }
         };
-        if self.is_behind(key, &target) {
-            return Ok(Outcome::After(BEHIND));
-        }
         let spec = &autoscaler.spec;
         let read = self.read(key, &autoscaler).await;
         let asked = read
@@ -252,26 +242,12 @@ impl<S: Source> Autoscalers<S> {
             }),
             status: None,
         };
-        let api = context.client().namespaced::<Deployment>(place);
-        let api = api.subresource::<Scale>("scale");
-        let options = WriteOptions::default();
-        let written = api.update(meta.name(), &scale, &options).await?;
+        context
+            .update_subresource::<Deployment, _>(meta, "scale", &scale)
+            .await?;
         let mut all = self.memory.lock();
-        let memory = all.entry(key.clone()).or_default();
-        memory.left = Some(replicas);
-        memory.scaled = written.metadata.resource_version();
+        all.entry(key.clone()).or_default().left = Some(replicas);
         Ok(())
-    }
-
-    /// Whether the store shows a state from before the last scaling. That would look like
-    /// somebody who has scaled it back.
-    fn is_behind(&self, key: &ObjectKey, target: &Target) -> bool {
-        let shown = target.metadata().resource_version();
-        let all = self.memory.lock();
-        let scaled = all.get(key).and_then(|memory| memory.scaled.as_ref());
-        scaled
-            .zip(shown)
-            .is_some_and(|(scaled, shown)| shown.order(scaled) == Some(Ordering::Less))
     }
 
     fn forget(&self, key: &ObjectKey) {
