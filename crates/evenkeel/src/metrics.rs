@@ -1,21 +1,25 @@
 //! The metrics of one process, in the OpenMetrics text format.
 
+mod histogram;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use evenkeel_observe::{
-    Counter, CounterCell, Descriptor, Gauge, GaugeCell, Histogram, HistogramCell, MetricKind,
-    Metrics, Reader, Sink,
+    Counter, CounterCell, Descriptor, Gauge, GaugeCell, Histogram, MetricKind, Metrics, Reader,
+    Sink,
 };
 use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::family::{Family, MetricConstructor};
+use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::metrics::{counter, gauge, histogram};
+use prometheus_client::metrics::{counter, gauge};
+
+use histogram::Bounds;
 
 /// Where all crates of a process report to, and what `/metrics` shows.
 ///
@@ -38,7 +42,7 @@ type FloatGauge = gauge::Gauge<f64, AtomicU64>;
 enum Series {
     Counter(Family<Labels, counter::Counter>),
     Gauge(Family<Labels, FloatGauge>),
-    Histogram(Family<Labels, histogram::Histogram, Buckets>),
+    Histogram(Family<Labels, histogram::Histogram, Bounds>),
     Computed(Computed),
 }
 
@@ -48,15 +52,6 @@ impl Series {
             Self::Computed(computed) => Some(computed.clone()),
             _ => None,
         }
-    }
-}
-
-#[derive(Clone)]
-struct Buckets(&'static [f64]);
-
-impl MetricConstructor<histogram::Histogram> for Buckets {
-    fn new_metric(&self) -> histogram::Histogram {
-        histogram::Histogram::new(self.0.iter().copied())
     }
 }
 
@@ -150,11 +145,11 @@ impl Sink for Registry {
         let MetricKind::Histogram { buckets } = descriptor.kind else {
             return Histogram::none();
         };
-        let make = || Series::Histogram(Family::new_with_constructor(Buckets(buckets)));
+        let make = || Series::Histogram(Family::new_with_constructor(Bounds(buckets)));
         match self.series(descriptor, make) {
-            Series::Histogram(family) => Histogram::new(Arc::new(HistogramSeries(
+            Series::Histogram(family) => Histogram::new(Arc::new(
                 family.get_or_create_owned(&labels(descriptor, values)),
-            ))),
+            )),
             _ => Histogram::none(),
         }
     }
@@ -192,14 +187,6 @@ impl GaugeCell for GaugeSeries {
 
     fn add(&self, delta: f64) {
         self.0.inc_by(delta);
-    }
-}
-
-struct HistogramSeries(histogram::Histogram);
-
-impl HistogramCell for HistogramSeries {
-    fn observe(&self, value: f64) {
-        self.0.observe(value);
     }
 }
 
@@ -297,11 +284,27 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("time_seconds_bucket{le=\"1.0\"} 1\n"),
+            text.contains("time_seconds_bucket{le=\"1.0\"} 1\n")
+                && text.contains("time_seconds_sum 0.7\n"),
             "{text}"
         );
         assert!(text.contains("depth{name=\"q\"} 7.0\n"), "{text}");
         assert!(text.contains("# TYPE runs counter"), "{text}");
+
+        let histogram = metrics.histogram(&TIME, &[]);
+        for value in [0.5, 0.1, 1.0, 1.5, f64::NAN] {
+            histogram.observe(value);
+        }
+        let text = registry.encode();
+        for line in [
+            "time_seconds_sum NaN\n",
+            "time_seconds_count 6\n",
+            "time_seconds_bucket{le=\"0.5\"} 2\n",
+            "time_seconds_bucket{le=\"1.0\"} 4\n",
+            "time_seconds_bucket{le=\"+Inf\"} 6\n",
+        ] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
 
         drop(subject);
         assert!(!registry.encode().contains("depth{name=\"q\"}"));
