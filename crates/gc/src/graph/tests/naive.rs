@@ -15,6 +15,10 @@ pub(crate) enum Bias {
     Goes,
     /// What may stay, stays.
     Stays,
+    /// The same where informers are behind. A dependent is released by the UID that it names, in
+    /// whatever state it is by then: one that has named an orphaning owner rightly, and names it
+    /// falsely since, is released with the others.
+    StaysUnseen,
 }
 
 pub(crate) fn collect(world: &mut World, bias: Bias) {
@@ -30,11 +34,14 @@ pub(crate) fn collect(world: &mut World, bias: Bias) {
                 give_up_waiting,
                 |world| judge_dependents(world, &Judge::reluctant(false)),
                 |world| judge_dependents(world, &Judge::reluctant(true)),
-                |world| {
-                    release(world, |found| {
-                        matches!(found, Found::Solid | Found::Waiting)
-                    })
-                },
+                release_true_ones,
+                finish_foreground,
+            ],
+            Bias::StaysUnseen => &[
+                give_up_waiting,
+                |world| judge_dependents(world, &Judge::reluctant(false).by_uid()),
+                |world| judge_dependents(world, &Judge::reluctant(true).by_uid()),
+                release_true_ones,
                 finish_foreground,
             ],
         };
@@ -63,6 +70,12 @@ fn visible(world: &World) -> Vec<Uid> {
         .filter(visible)
         .map(|stored| stored.uid)
         .collect()
+}
+
+fn release_true_ones(world: &mut World) -> bool {
+    release(world, |found| {
+        matches!(found, Found::Solid | Found::Waiting)
+    })
 }
 
 /// Takes the references to orphaning owners away that are found to be so.
@@ -100,6 +113,8 @@ struct Judge {
     deletes: bool,
     /// Whoever was once to keep its dependents still does.
     believes_old_wishes: bool,
+    /// And who is to keep them when it goes keeps those, too, that name it falsely.
+    by_uid: bool,
 }
 
 impl Judge {
@@ -107,6 +122,7 @@ impl Judge {
         Self {
             deletes,
             believes_old_wishes: false,
+            by_uid: false,
         }
     }
 
@@ -114,16 +130,26 @@ impl Judge {
         Self {
             deletes,
             believes_old_wishes: true,
+            by_uid: false,
         }
+    }
+
+    fn by_uid(self) -> Self {
+        Self {
+            by_uid: true,
+            ..self
+        }
+    }
+
+    fn keeps(&self, world: &World, owner: Uid) -> bool {
+        let will_keep = |owner: &Stored| owner.finalizers.contains(&"orphan");
+        self.believes_old_wishes && world.ever_orphaned.contains(&owner)
+            || self.by_uid && world.get(owner).is_some_and(will_keep)
     }
 
     fn find(&self, world: &World, dependent: &Stored, owner: &Reference) -> Found {
         match world.find(dependent, owner) {
-            Found::Absent | Found::Waiting
-                if self.believes_old_wishes && world.ever_orphaned.contains(&owner.uid) =>
-            {
-                Found::Solid
-            }
+            Found::Absent | Found::Waiting if self.keeps(world, owner.uid) => Found::Solid,
             found => found,
         }
     }

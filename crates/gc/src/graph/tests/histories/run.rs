@@ -108,10 +108,16 @@ impl Run {
         let before = self.world.copy();
         let mut least = self.world.copy();
         naive::collect(&mut least, Bias::Goes);
-        let mut most = self.world.copy();
-        naive::collect(&mut most, Bias::Stays);
         // With all caught up, hardly anything is left to chance.
         let informed = self.rng.bool();
+        let mut most = self.world.copy();
+        naive::collect(
+            &mut most,
+            match informed {
+                true => Bias::Stays,
+                false => Bias::StaysUnseen,
+            },
+        );
         while informed && !self.is_informed() {
             self.inform();
         }
