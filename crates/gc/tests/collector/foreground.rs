@@ -1,7 +1,11 @@
-use evenkeel_meta::PropagationPolicy::{Background, Foreground};
-use serde_json::json;
+use std::time::Duration;
 
-use crate::cluster::{Cluster, owners};
+use evenkeel_apiserver::{Fault, Verb, When};
+use evenkeel_meta::PropagationPolicy::{Background, Foreground, Orphan};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::cluster::{Cluster, Made, SECRETS, owners};
 
 const SLOW: &str = "example.com/slow";
 
@@ -195,4 +199,77 @@ async fn kcm_b7_foreground_and_background_in_turn_end_in_background() {
             .deletion_timestamp
             .is_some()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g35_what_an_owner_wants_kept_by_now_is_not_deleted_for_having_waited_once() {
+    let (cluster, owner) = with_an_unwatched_owner_that_waits().await;
+    // Nothing tells the collector of this.
+    cluster.delete(&owner, Orphan).await;
+    let late = cluster.map("late", &[owner.owner(true)]).await;
+    for _ in 0..30 {
+        cluster.settle().await;
+        assert!(cluster.is_there(&late).await);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g35_a_reference_to_an_owner_that_keeps_its_dependents_by_now_stays() {
+    let (cluster, owner) = with_an_unwatched_owner_that_waits().await;
+    let other = cluster.map("other", &[]).await;
+    cluster.delete(&owner, Orphan).await;
+    let both = [owner.owner(true), other.owner(false)];
+    let late = cluster.map("late", &both).await;
+    for _ in 0..30 {
+        cluster.settle().await;
+        let late = cluster.get(&late).await.unwrap();
+        assert_eq!(owners(&late), [owner.uid(), other.uid()]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn gc_g35_an_owner_that_still_waits_loses_its_late_dependents() {
+    let (cluster, owner) = with_an_unwatched_owner_that_waits().await;
+    let late = cluster.map("late", &[owner.owner(true)]).await;
+    let other = cluster.map("other", &[]).await;
+    let both = [owner.owner(true), other.owner(false)];
+    let shared = cluster.map("shared", &both).await;
+    cluster.gone(&late).await;
+    cluster.settle().await;
+    let shared = cluster.get(&shared).await.unwrap();
+    assert_eq!(owners(&shared), [other.uid()]);
+}
+
+/// An owner of a kind that never syncs, deleted in the foreground and held by a slow dependent, so
+/// that the collector has found it waiting. That was a while ago, and its next look at the owner is
+/// a while ahead.
+async fn with_an_unwatched_owner_that_waits() -> (Cluster, Made) {
+    let mut cluster = Cluster::new().await;
+    for verb in [Verb::List, Verb::Watch] {
+        let secrets = When::verb(verb).user_agent("collector").on("secrets");
+        cluster
+            .server
+            .faults()
+            .inject(secrets, Fault::internal_error());
+    }
+    cluster.start().await;
+    let body = json!({"metadata": {"name": "owner"}});
+    let owner = cluster.create(&SECRETS, Some("n"), body).await;
+    cluster.delete(&owner, Foreground).await;
+    let slow = cluster
+        .map_with("slow", &[owner.owner(true)], &[SLOW])
+        .await;
+    cluster
+        .until("deleted", async || {
+            let slow = cluster.get(&slow).await.unwrap();
+            slow.metadata.deletion_timestamp.is_some()
+        })
+        .await;
+    let lookups = || cluster.requests.count("GET");
+    let mut before = 0;
+    while lookups() > before {
+        before = lookups();
+        sleep(Duration::from_secs(15)).await;
+    }
+    (cluster, owner)
 }
