@@ -44,6 +44,14 @@ struct Kind {
     mode: &'static str,
     /// What the server sends.
     form: &'static str,
+    allocator: Allocator,
+}
+
+/// Whose memory allocator the program has. Those of Go have their own in any case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allocator {
+    System,
+    Mimalloc,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,7 +61,7 @@ pub(super) enum Maker {
     KubeRs,
 }
 
-const KINDS: [Kind; 13] = [
+const KINDS: [Kind; 17] = [
     ours("evenkeel typed", "typed", "json"),
     ours(
         "evenkeel typed, managedFields too",
@@ -64,6 +72,11 @@ const KINDS: [Kind; 13] = [
     ours("evenkeel metadata", "metadata", "metadata-json"),
     ours("evenkeel projection", "projection", "json"),
     ours("evenkeel compact", "compact", "json"),
+    mimalloc("evenkeel typed, mimalloc", ours("", "typed", "json")),
+    mimalloc(
+        "evenkeel metadata, mimalloc",
+        ours("", "metadata", "metadata-json"),
+    ),
     client_go("client-go typed, protobuf", "typed-protobuf", "protobuf"),
     client_go("client-go typed, JSON", "typed-json", "json"),
     client_go(
@@ -79,6 +92,11 @@ const KINDS: [Kind; 13] = [
         "metadata-streaming",
         "metadata-json",
     ),
+    mimalloc("kube-rs typed, mimalloc", kube_rs("", "typed", "json")),
+    mimalloc(
+        "kube-rs metadata, mimalloc",
+        kube_rs("", "metadata", "metadata-json"),
+    ),
 ];
 
 const fn ours(title: &'static str, mode: &'static str, form: &'static str) -> Kind {
@@ -88,6 +106,7 @@ const fn ours(title: &'static str, mode: &'static str, form: &'static str) -> Ki
         maker,
         mode,
         form,
+        allocator: Allocator::System,
     }
 }
 
@@ -98,6 +117,7 @@ const fn client_go(title: &'static str, mode: &'static str, form: &'static str) 
         maker,
         mode,
         form,
+        allocator: Allocator::System,
     }
 }
 
@@ -108,6 +128,15 @@ const fn kube_rs(title: &'static str, mode: &'static str, form: &'static str) ->
         maker,
         mode,
         form,
+        allocator: Allocator::System,
+    }
+}
+
+const fn mimalloc(title: &'static str, kind: Kind) -> Kind {
+    Kind {
+        title,
+        allocator: Allocator::Mimalloc,
+        ..kind
     }
 }
 
@@ -243,8 +272,18 @@ impl Stage {
     }
 
     /// Prepares a client in this mode; it begins when it is told to.
-    pub(super) fn client(&self, maker: Maker, mode: &str, url: &str) -> anyhow::Result<Subject> {
-        let mut command = Command::new(self.program(maker)?);
+    pub(super) fn client(
+        &self,
+        maker: Maker,
+        allocator: Allocator,
+        mode: &str,
+        url: &str,
+    ) -> anyhow::Result<Subject> {
+        let mut program = self.program(maker)?.as_os_str().to_owned();
+        if allocator == Allocator::Mimalloc {
+            program.push("-mimalloc");
+        }
+        let mut command = Command::new(program);
         command.args([mode, url]).arg(self.ca());
         Ok(Subject::start(&mut command)?.0)
     }

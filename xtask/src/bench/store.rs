@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use super::client::{Maker, Stage};
+use super::client::{Allocator, Maker, Stage};
 use super::subject::pause;
 use super::table::{Row, Samples, Table, value};
 use crate::shell;
@@ -84,7 +84,7 @@ pub(super) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
 /// CPU milliseconds a minute, and megabytes.
 fn idle(stage: &Stage, maker: Maker, seconds: u64) -> anyhow::Result<(f64, f64)> {
     let (_server, url) = stage.serve("json", 1)?;
-    let mut client = stage.client(maker, "idle", &url)?;
+    let mut client = stage.client(maker, Allocator::System, "idle", &url)?;
     client.ask("start", "synced")?;
     client.settle()?;
     let before = client.threads()?;

@@ -5,7 +5,7 @@ mod events;
 mod modes;
 mod reads;
 
-fn main() {
+pub(crate) fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["reads"] => reads::run(),

@@ -14,7 +14,7 @@ use kube_runtime::watcher::{self, Event};
 use kube_runtime::{WatchStreamExt, watcher as watch};
 use tokio::runtime::Runtime;
 
-use crate::events::Events;
+use super::events::Events;
 
 /// What an idle process watches.
 const IDLE: usize = 30;

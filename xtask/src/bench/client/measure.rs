@@ -67,7 +67,7 @@ impl Measured<Samples> {
 
 pub(super) fn measure(stage: &Stage, kind: &Kind, sizes: Sizes) -> anyhow::Result<Measured<f64>> {
     let (mut server, url) = stage.serve(kind.form, sizes.objects)?;
-    let mut client = stage.client(kind.maker, kind.mode, &url)?;
+    let mut client = stage.client(kind.maker, kind.allocator, kind.mode, &url)?;
     let empty = client.resident()?;
     let mut measured = Measured::default();
 

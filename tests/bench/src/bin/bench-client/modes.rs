@@ -9,8 +9,8 @@ use evenkeel_meta::{ApiResource, DynamicObject, MetaView, Object, ObjectKey, Sco
 use evenkeel_store::{Event, Informer, InformerOptions, Informers};
 use k8s_openapi::api::core::v1::Pod;
 
-use crate::events::Events;
-use crate::projection;
+use super::events::Events;
+use super::projection;
 
 const PODS: ApiResource = ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced);
 /// What an idle process watches.
