@@ -204,7 +204,7 @@ impl Reflector {
         if self.options.watch_list {
             self.watch_list(now, actions);
         } else {
-            self.list(self.list_version(), false, actions);
+            self.list(self.list_version(), actions);
         }
     }
 

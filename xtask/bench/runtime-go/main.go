@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,18 +28,18 @@ import (
 var input = bufio.NewScanner(os.Stdin)
 
 func main() {
-	if len(os.Args) != 5 {
-		fmt.Fprintln(os.Stderr, "usage: runtime URL CA WORKERS OBJECTS")
+	if len(os.Args) != 6 {
+		fmt.Fprintln(os.Stderr, "usage: runtime itself|owner URL CA WORKERS OBJECTS")
 		os.Exit(2)
 	}
-	workers, err := strconv.Atoi(os.Args[3])
+	workers, err := strconv.Atoi(os.Args[4])
 	check(err)
-	objects, err := strconv.ParseInt(os.Args[4], 10, 64)
+	objects, err := strconv.ParseInt(os.Args[5], 10, 64)
 	check(err)
 	log.SetLogger(logr.Discard())
 	config := &rest.Config{
-		Host:            os.Args[1],
-		TLSClientConfig: rest.TLSClientConfig{CAFile: os.Args[2]},
+		Host:            os.Args[2],
+		TLSClientConfig: rest.TLSClientConfig{CAFile: os.Args[3]},
 		QPS:             -1,
 	}
 	manager, err := manager.New(config, manager.Options{
@@ -47,16 +48,26 @@ func main() {
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			mapper := meta.NewDefaultRESTMapper(nil)
 			mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+			mapper.Add(appsv1.SchemeGroupVersion.WithKind("ReplicaSet"), meta.RESTScopeNamespace)
 			return mapper, nil
 		},
 	})
 	check(err)
 	runs := newRuns(objects)
-	check(builder.ControllerManagedBy(manager).
+	bench := builder.ControllerManagedBy(manager).
 		Named("bench").
-		For(&corev1.Pod{}, builder.OnlyMetadata).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(&reconciler{runs, manager.GetClient()}))
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+	if os.Args[1] == "owner" {
+		owners := newOwners(runs)
+		check(bench.
+			For(&appsv1.ReplicaSet{}, builder.OnlyMetadata).
+			Owns(&corev1.Pod{}, builder.OnlyMetadata, builder.WithPredicates(owners.told())).
+			Complete(owners))
+	} else {
+		check(bench.
+			For(&corev1.Pod{}, builder.OnlyMetadata).
+			Complete(&reconciler{runs, manager.GetClient()}))
+	}
 	fmt.Println("ready")
 	input.Scan()
 	go func() { check(manager.Start(context.Background())) }()

@@ -251,6 +251,19 @@ impl Stage {
 
     /// Starts a server of this form; answers its URL too.
     pub(super) fn serve(&self, form: &str, objects: usize) -> anyhow::Result<(Subject, String)> {
+        Subject::start(&mut self.server(form, objects))
+    }
+
+    /// The same, with the pods' ReplicaSets.
+    pub(super) fn serve_owners(
+        &self,
+        form: &str,
+        objects: usize,
+    ) -> anyhow::Result<(Subject, String)> {
+        Subject::start(self.server(form, objects).arg("--owners"))
+    }
+
+    fn server(&self, form: &str, objects: usize) -> Command {
         let mut command = Command::new(&self.replayer);
         command
             .args(["--form", form, "--objects", &objects.to_string()])
@@ -258,7 +271,7 @@ impl Stage {
             .arg(self.protobuf(form))
             .arg("--ca")
             .arg(self.ca());
-        Subject::start(&mut command)
+        command
     }
 
     pub(super) fn program(&self, maker: Maker) -> anyhow::Result<&Path> {

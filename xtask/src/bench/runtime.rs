@@ -41,9 +41,9 @@ pub(super) struct Options {
 }
 
 /// Figures of one run, in the order of [`ROWS`].
-type Figures = [f64; 8];
+type Figures = [f64; 12];
 
-const ROWS: [(&str, &str); 8] = [
+const ROWS: [(&str, &str); 12] = [
     (
         "reconciles of an empty reconciler, 1 worker (k/s)",
         ">= 5 times each other",
@@ -53,6 +53,13 @@ const ROWS: [(&str, &str); 8] = [
     ("the same, p99 (ms)", "<= 1/3 of controller-runtime"),
     ("the same, p99.9 (ms)", ""),
     ("CPU of an event and its run, 1,000 events/s (us)", ""),
+    (
+        "from an event to its owner's run, 1,000 events/s, p50 (ms)",
+        "",
+    ),
+    ("the same, p99 (ms)", "<= 1/3 of controller-runtime"),
+    ("the same, p99.9 (ms)", ""),
+    ("CPU of such an event and its run (us)", ""),
     ("CPU of an idle controller, 100 objects (ms a minute)", ""),
     ("RSS of it (MB)", ""),
 ];
@@ -122,7 +129,7 @@ fn measure(stage: &Stage, program: &Program, options: &Options) -> anyhow::Resul
     let mut paced = [0.0; 4];
     for (rate, workers) in rates.iter_mut().zip([1, 16]) {
         let (mut server, url) = stage.serve(program.form, options.objects)?;
-        let mut controller = start(stage, program, &url, workers, options.objects)?;
+        let mut controller = start(stage, program, "itself", &url, workers, options.objects)?;
         let milliseconds: f64 = controller.ask("start", "ran")?.parse()?;
         *rate = options.objects as f64 / milliseconds;
         if workers == 1 {
@@ -131,19 +138,32 @@ fn measure(stage: &Stage, program: &Program, options: &Options) -> anyhow::Resul
     }
     let [one, many] = rates;
     let [p50, p99, p999, cpu] = paced;
+    let [owner50, owner99, owner999, owner_cpu] = run_owners(stage, program, options)?;
     let (idle, resident) = rest(stage, program, options.idle)?;
-    Ok([one, many, p50, p99, p999, cpu, idle, resident])
+    Ok([
+        one, many, p50, p99, p999, cpu, owner50, owner99, owner999, owner_cpu, idle, resident,
+    ])
+}
+
+/// As [`follow`], with a controller of the pods' owners.
+fn run_owners(stage: &Stage, program: &Program, options: &Options) -> anyhow::Result<[f64; 4]> {
+    let (mut server, url) = stage.serve_owners(program.form, options.objects)?;
+    let mut controller = start(stage, program, "owner", &url, 1, 1)?;
+    controller.ask("start", "ran")?;
+    controller.settle()?;
+    follow(&mut server, &mut controller, RATE * options.seconds)
 }
 
 fn start(
     stage: &Stage,
     program: &Program,
+    mode: &str,
     url: &str,
     workers: usize,
     objects: usize,
 ) -> anyhow::Result<Subject> {
     let mut command = Command::new(&program.path);
-    command.arg(url).arg(stage.ca());
+    command.args([mode, url]).arg(stage.ca());
     command.args([workers.to_string(), objects.to_string()]);
     Ok(Subject::start(&mut command)?.0)
 }
@@ -167,7 +187,7 @@ fn follow(server: &mut Subject, controller: &mut Subject, events: u32) -> anyhow
 /// CPU milliseconds a minute, and megabytes, of a controller that has nothing to do.
 fn rest(stage: &Stage, program: &Program, seconds: u32) -> anyhow::Result<(f64, f64)> {
     let (_server, url) = stage.serve(program.form, FEW)?;
-    let mut controller = start(stage, program, &url, 1, FEW)?;
+    let mut controller = start(stage, program, "itself", &url, 1, FEW)?;
     controller.ask("start", "ran")?;
     controller.settle()?;
     pause(AFTERMATH);

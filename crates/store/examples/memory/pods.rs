@@ -46,7 +46,7 @@ impl Iterator for Pods {
 fn metadata(n: u64, deployment: u64, version: u64) -> String {
     let (app, namespace) = (deployment % 5000, deployment % 200);
     let hash = &format!("{:x}", mix(deployment ^ 0xabcd))[..9];
-    let suffix = &format!("{:x}", mix(n ^ 0x77))[..6];
+    let suffix = &format!("{:x}", mix(n ^ 0x77))[..9];
     let (uid, owner) = (uuid(n | 1 << 40), uuid(deployment | 1 << 50));
     let checksum = format!("{:016x}{:016x}", mix(deployment), mix(deployment + 1));
     let managed = managed_fields(&owner);

@@ -22,29 +22,24 @@ pub(super) struct Listing {
 }
 
 impl Reflector {
-    /// Starts a list at `version`. `retry` says that it takes the place of one that failed.
-    pub(super) fn list<T>(
-        &mut self,
-        version: ResourceVersion,
-        retry: bool,
-        actions: &mut Vec<Action<T>>,
-    ) {
+    /// Starts a list at `version`.
+    pub(super) fn list<T>(&mut self, version: ResourceVersion, actions: &mut Vec<Action<T>>) {
         let limit = match std::mem::take(&mut self.outpaced) {
             true => None,
             false => self.page_size(&version),
         };
-        self.start_list(version, limit, retry, actions);
+        self.start_list(version, limit, actions);
     }
 
     fn start_list<T>(
         &mut self,
         version: ResourceVersion,
         limit: Option<u32>,
-        retry: bool,
         actions: &mut Vec<Action<T>>,
     ) {
         let began_at_hand = match &self.state {
-            State::Listing(failed) if retry => failed.began_at_hand,
+            // This one takes the place of one that failed.
+            State::Listing(failed) => failed.began_at_hand,
             _ => version.is_any(),
         };
         actions.push(Action::BeginReplace);
@@ -115,14 +110,14 @@ impl Reflector {
         let asked = listing.asked.clone();
         if failure.class == FailureClass::Expired && listing.pages > 0 {
             // P3, kube-rs D3: the token ran out on the way. One whole answer has no token.
-            self.start_list(asked, None, true, actions);
+            self.start_list(asked, None, actions);
             return;
         }
         if failure.is_unavailable_version() {
             self.unavailable = true;
             if !asked.is_unset() {
                 // R8: at once, and R11 (ours): in pages.
-                self.list(ResourceVersion::unset(), true, actions);
+                self.list(ResourceVersion::unset(), actions);
                 return;
             }
         }

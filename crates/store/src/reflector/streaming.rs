@@ -323,10 +323,10 @@ impl Reflector {
             }
             FailureClass::Refused => {
                 self.suspect = Some(failure);
-                self.list(self.list_version(), false, actions);
+                self.list(self.list_version(), actions);
             }
             FailureClass::Lost | FailureClass::Other => {
-                self.list(self.list_version(), false, actions);
+                self.list(self.list_version(), actions);
             }
         }
     }
@@ -347,9 +347,9 @@ impl Reflector {
             self.suspect = Some(failure.unwrap_or_else(|| {
                 Failure::new(FailureClass::Other, "watch-lists end without their marker")
             }));
-            self.list(self.list_version(), false, actions);
+            self.list(self.list_version(), actions);
         } else if short {
-            self.list(self.list_version(), false, actions);
+            self.list(self.list_version(), actions);
         } else {
             actions.push(Action::AbortReplace);
             self.watch_spaced(now, Then::Pass(RelistCause::NoMarker), actions);
@@ -372,7 +372,7 @@ impl Reflector {
             ));
         }
         actions.push(Action::HangUp);
-        self.list(self.list_version(), false, actions);
+        self.list(self.list_version(), actions);
     }
 }
 

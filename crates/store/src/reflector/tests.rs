@@ -1,5 +1,6 @@
 //! The machine alone, in virtual time. Names carry the contract's number.
 
+mod failures;
 mod listing;
 mod outages;
 mod streaming;

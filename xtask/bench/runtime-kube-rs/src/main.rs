@@ -1,6 +1,7 @@
 //! A controller of kube-rs, as `bench-runtime` is one of ours: the same commands, the same answers, the
 //! same reconciler. Run by `cargo xtask bench runtime`.
 
+mod owner;
 mod runs;
 
 use std::convert::Infallible;
@@ -18,8 +19,8 @@ use crate::runs::Runs;
 
 fn main() {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let [url, ca, workers, objects] = &arguments[..] else {
-        eprintln!("usage: bench-runtime-kube-rs URL CA WORKERS OBJECTS");
+    let [mode, url, ca, workers, objects] = &arguments[..] else {
+        eprintln!("usage: bench-runtime-kube-rs itself|owner URL CA WORKERS OBJECTS");
         std::process::exit(2);
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -29,16 +30,21 @@ fn main() {
     let _inside = runtime.enter();
     let mut config = Config::new(url.parse().unwrap());
     config.root_cert_file = Some(ca.into());
-    let pods: Api<PartialObjectMeta<Pod>> = Api::all(Client::try_from(config).unwrap());
+    let client = Client::try_from(config).unwrap();
+    let pods: Api<PartialObjectMeta<Pod>> = Api::all(client.clone());
     let runs = Arc::new(Runs::new(objects.parse().unwrap()));
     let concurrency = Concurrency::default().concurrency(workers.parse().unwrap());
     println!("ready");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();
-    let controller = Controller::new(pods, watcher::Config::default())
-        .with_config(concurrency)
-        .run(reconcile, again, Arc::clone(&runs));
-    runtime.spawn(controller.for_each(|_| std::future::ready(())));
+    if mode == "owner" {
+        runtime.spawn(owner::run(client, pods, concurrency, Arc::clone(&runs)));
+    } else {
+        let controller = Controller::new(pods, watcher::Config::default())
+            .with_config(concurrency)
+            .run(reconcile, again, Arc::clone(&runs));
+        runtime.spawn(controller.for_each(|_| std::future::ready(())));
+    }
     println!("ran {:.3}", runs.first());
     runs.obey();
 }

@@ -89,6 +89,26 @@ fn client_go_r17_an_error_in_the_stream_relists_unless_it_says_slow_down() {
 }
 
 #[test]
+fn client_go_m5_a_relist_has_the_cause_that_led_to_it() {
+    for (failure, cause) in [
+        (expired(), "pass: expired"),
+        (internal(), "pass: watch_error"),
+        (too_large(), "pass: watch_error"),
+    ] {
+        for input in [
+            Input::ErrorEvent(failure.clone()),
+            Input::WatchFailed(failure),
+        ] {
+            let mut harness = Harness::following();
+            harness.feed(input);
+            harness.take_reports();
+            harness.wait();
+            assert_eq!(harness.take_reports(), [cause]);
+        }
+    }
+}
+
+#[test]
 fn client_go_b16_after_an_unknown_error_the_watch_is_not_resumed() {
     let mut harness = Harness::following();
     harness.feed(modified("a", "11"));
@@ -122,6 +142,13 @@ fn client_go_r18_a_watch_that_lived_is_taken_up_at_once() {
     harness.pass_time(400.0);
     harness.feed(modified("a", "11"));
     assert_eq!(harness.feed(Input::Closed), ["WATCH rv=11"]);
+}
+
+#[test]
+fn client_go_r19_a_watch_of_a_second_is_not_too_short() {
+    let mut harness = Harness::following();
+    harness.pass_time(1.0);
+    assert_eq!(harness.feed(Input::Closed), ["WATCH rv=10"]);
 }
 
 #[test]
@@ -211,6 +238,17 @@ fn client_go_b6_a_silent_watch_is_followed_by_a_cheap_check() {
     assert!(harness.feed(page_end("5")).is_empty());
     assert_eq!(harness.wait().1, ["begin", "LIST limit=500"]);
     assert_eq!(harness.feed(page_end("5"))[0], "end 5 rewound");
+}
+
+#[test]
+fn client_go_b6_a_check_that_fails_is_no_reason_to_relist() {
+    let mut harness = Harness::following();
+    harness.pass_time(400.0);
+    assert_eq!(harness.feed(Input::Closed), ["LIST limit=1"]);
+    assert!(harness.feed(Input::ListFailed(internal())).is_empty());
+    let (waited, asked) = harness.wait();
+    assert!((0.8..1.6).contains(&waited), "{waited}");
+    assert_eq!(asked, ["WATCH rv=10"]);
 }
 
 #[test]

@@ -55,16 +55,24 @@ impl Query {
     }
 }
 
-pub(crate) fn answer(
-    state: &Arc<State>,
-    request: &http::Request<Incoming>,
-) -> http::Response<Body> {
+/// What is there.
+#[derive(Clone)]
+pub(crate) struct Served {
+    pub(crate) pods: Arc<State>,
+    /// The pods' ReplicaSets, of which nobody is told anything after the start.
+    pub(crate) owners: Option<Arc<State>>,
+}
+
+pub(crate) fn answer(served: &Served, request: &http::Request<Incoming>) -> http::Response<Body> {
     let query = Query::read(request.uri().query().unwrap_or_default());
     let accept = request.headers().get(http::header::ACCEPT);
     let accept = accept.and_then(|value| value.to_str().ok()).unwrap_or("");
-    if request.uri().path() != "/api/v1/pods" {
-        return empty_collection(&query);
-    }
+    let state = match (request.uri().path(), &served.owners) {
+        ("/api/v1/pods", _) => &served.pods,
+        // Clients that ask for protobuf take JSON.
+        ("/apis/apps/v1/replicasets", Some(owners)) => owners,
+        _ => return empty_collection(&query),
+    };
     if let Some(refusal) = refusal(state, accept) {
         let mut response = http::Response::new(Full::from(refusal).boxed_unsync());
         *response.status_mut() = http::StatusCode::NOT_ACCEPTABLE;
@@ -82,7 +90,9 @@ fn refusal(state: &State, accept: &str) -> Option<&'static str> {
         return Some("whole objects or metadata: the other one is served");
     }
     let protobuf = accept.contains("application/vnd.kubernetes.protobuf");
-    (protobuf != (state.encoding == Encoding::Protobuf))
+    let is_it = state.encoding == Encoding::Protobuf;
+    let both = accept.contains("application/json");
+    (is_it && !protobuf || !is_it && protobuf && !both)
         .then_some("JSON or protobuf: the other one is served")
 }
 

@@ -17,6 +17,7 @@
 mod answer;
 mod encoding;
 mod feed;
+mod owners;
 mod serve;
 mod state;
 // What the example of the store measures with, too.
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use clap::{Parser, ValueEnum};
 
+use self::answer::Served;
 use self::encoding::Encoding;
 use self::state::{FIRST_VERSION, State};
 
@@ -44,6 +46,9 @@ struct Options {
     /// The pods in protobuf, as the Go program writes them.
     #[arg(long)]
     protobuf: Option<PathBuf>,
+    /// Serves the pods' ReplicaSets too: their metadata, in JSON.
+    #[arg(long)]
+    owners: bool,
     /// Writes the certificate that clients are to trust here.
     #[arg(long)]
     ca: Option<PathBuf>,
@@ -80,12 +85,19 @@ fn main() -> anyhow::Result<()> {
         (Encoding::Protobuf, None) => bail!("protobuf is served from a file: --protobuf"),
     };
     let state = Arc::new(State::new(encoding, metadata, texts)?);
+    let owners = match options.owners {
+        true => Some(Arc::new(owners::of(options.objects)?)),
+        false => None,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let (listener, tls) = runtime.block_on(serve::listen(options.ca.as_deref()))?;
     println!("ready https://localhost:{}", listener.local_addr()?.port());
-    let served = Arc::clone(&state);
+    let served = Served {
+        pods: Arc::clone(&state),
+        owners,
+    };
     std::thread::spawn(move || runtime.block_on(serve::run(listener, tls, served)));
     for line in std::io::stdin().lock().lines() {
         println!("{}", carry_out(&state, &line?)?);

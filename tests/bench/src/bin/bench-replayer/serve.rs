@@ -13,8 +13,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-use crate::answer::answer;
-use crate::state::State;
+use crate::answer::{Served, answer};
 
 /// Takes a port, and writes its certificate to `ca`.
 pub(crate) async fn listen(ca: Option<&Path>) -> anyhow::Result<(TcpListener, TlsAcceptor)> {
@@ -35,10 +34,10 @@ pub(crate) async fn listen(ca: Option<&Path>) -> anyhow::Result<(TcpListener, Tl
 }
 
 /// Serves until the process ends.
-pub(crate) async fn run(listener: TcpListener, tls: TlsAcceptor, state: Arc<State>) {
+pub(crate) async fn run(listener: TcpListener, tls: TlsAcceptor, served: Served) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (tls, state) = (tls.clone(), Arc::clone(&state));
+        let (tls, served) = (tls.clone(), served.clone());
         connections.spawn(async move {
             // As kube-apiserver does.
             let _ = stream.set_nodelay(true);
@@ -46,7 +45,7 @@ pub(crate) async fn run(listener: TcpListener, tls: TlsAcceptor, state: Arc<Stat
                 return;
             };
             let service = hyper::service::service_fn(move |request| {
-                let answer = answer(&state, &request);
+                let answer = answer(&served, &request);
                 async move { Ok::<_, Infallible>(answer) }
             });
             let mut server = auto::Builder::new(TokioExecutor::new());

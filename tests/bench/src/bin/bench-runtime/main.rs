@@ -8,8 +8,9 @@
 //! | `reset` | forgets the runs so far | `ok` |
 //! | `wait COUNT` | waits for so many runs, from `reset` on | `runs P50 P99 P99.9`, in microseconds |
 //!
-//! A run for an event takes the time from the resource version that its object has in the cache (the
-//! server's clock, when it sent the event) to itself.
+//! In the mode `itself`, a run for an event takes the time from the resource version that its object has
+//! in the cache (the server's clock, when it sent the event) to itself. In the mode `owner` ReplicaSets
+//! are reconciled, which own the pods: a run takes the time from the events of its pods to itself.
 
 #![expect(clippy::print_stdout, reason = "answers are its output")]
 #![expect(
@@ -17,6 +18,7 @@
     reason = "it measures real time, and its main thread may sleep"
 )]
 
+mod owner;
 mod runs;
 
 use std::sync::Arc;
@@ -25,17 +27,19 @@ use anyhow::{bail, ensure};
 use evenkeel::client::{Client, Config};
 use evenkeel::meta::{ApiResource, MetaView, Metadata, Object, ObjectKey, Scope};
 use evenkeel::store::{InformerOptions, Store};
-use evenkeel::{Context, Controller, Manager, Outcome, ReconcileResult, Reconciler};
+use evenkeel::{Context, Controller, Manager, Outcome, ReconcileResult, Reconciler, Watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::runs::Runs;
 
 const PODS: ApiResource = ApiResource::new_static("", "v1", "Pod", "pods", Scope::Namespaced);
+const REPLICA_SETS: ApiResource =
+    ApiResource::new_static("apps", "v1", "ReplicaSet", "replicasets", Scope::Namespaced);
 
 fn main() -> anyhow::Result<()> {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
-    let [url, ca, workers, objects] = &arguments[..] else {
-        bail!("usage: bench-runtime URL CA WORKERS OBJECTS");
+    let [mode, url, ca, workers, objects] = &arguments[..] else {
+        bail!("usage: bench-runtime itself|owner URL CA WORKERS OBJECTS");
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -46,16 +50,25 @@ fn main() -> anyhow::Result<()> {
     let informers = manager.informers();
     let pods = informers.metadata(PODS, InformerOptions::default());
     let runs = Arc::new(Runs::new(objects.parse()?));
-    let reconciler = Count {
-        runs: Arc::clone(&runs),
-        pods: pods.store().clone(),
+    let (bench, workers) = (Controller::builder("bench"), workers.parse()?);
+    let controller = match mode.as_str() {
+        "itself" => bench.for_(&pods).concurrency(workers).reconciler(Count {
+            runs: Arc::clone(&runs),
+            pods: pods.store().clone(),
+        }),
+        "owner" => {
+            let sets = informers.metadata(REPLICA_SETS, InformerOptions::default());
+            let owners = owner::Count::new(Arc::clone(&runs));
+            let pods = Watch::of(&pods).when(owners.told());
+            bench
+                .for_(&sets)
+                .owns(pods)
+                .concurrency(workers)
+                .reconciler(owners)
+        }
+        _ => bail!("no mode `{mode}`"),
     };
-    manager.add(
-        Controller::builder("bench")
-            .for_(&pods)
-            .concurrency(workers.parse()?)
-            .reconciler(reconciler),
-    )?;
+    manager.add(controller)?;
     println!("ready");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line)?;
