@@ -168,7 +168,7 @@ impl<K: Clone + Eq + Hash> Context<K> {
     /// Applies a configuration: the object shall have these fields (server-side apply).
     ///
     /// Takes fields over from other managers, as a controller must: nobody is there to resolve
-    /// a conflict.
+    /// a conflict. To be refused instead, [`patch`](Self::patch) with [`Patch::apply`].
     ///
     /// # Errors
     ///

@@ -53,6 +53,8 @@
 //! `#[derive(CustomResource)]` implement [`Object`], [`Resource`] and [`Complete`]. It is off
 //! here and on in the facade crate. k8s-openapi needs exactly one of its `v1_xx` features, which
 //! the binary chooses.
+//!
+//! `schemars` adds `schema`: parts of the schemas of custom resources, such as that of conditions.
 
 #[cfg(feature = "kube")]
 mod bridge;
@@ -68,6 +70,8 @@ mod packed;
 mod reason;
 mod resource;
 mod resource_version;
+#[cfg(feature = "schemars")]
+pub mod schema;
 mod selector;
 mod status;
 mod time;

@@ -1,3 +1,4 @@
+use evenkeel::meta::schema;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube_derive::CustomResource;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -64,7 +65,7 @@ pub struct AutoscalerStatus {
     pub scaled_at: Option<Time>,
     /// `Active`: the target is this one's to scale. `Fresh`: there is a number to scale it by.
     #[serde(default)]
-    #[schemars(schema_with = "conditions")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 }
 
@@ -82,26 +83,4 @@ fn stabilization() -> u32 {
 
 fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "format": "date-time"})
-}
-
-/// One of each type; every controller that has its own may apply it. Written out, because the
-/// schemas of all types of Kubernetes take longer to compile than this operator.
-fn conditions(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-        "items": {
-            "type": "object",
-            "required": ["type", "status", "reason", "message", "lastTransitionTime"],
-            "properties": {
-                "type": {"type": "string"},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                "reason": {"type": "string"},
-                "message": {"type": "string"},
-                "observedGeneration": {"type": "integer", "format": "int64"},
-                "lastTransitionTime": {"type": "string", "format": "date-time"},
-            },
-        },
-    })
 }

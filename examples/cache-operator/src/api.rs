@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
+use evenkeel::meta::schema;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube_derive::CustomResource;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a user asks for.
@@ -66,7 +67,7 @@ pub struct CacheStatus {
     pub address: Option<String>,
     /// `Accepted`, `Ready`.
     #[serde(default)]
-    #[schemars(schema_with = "conditions")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 }
 
@@ -80,26 +81,4 @@ fn image() -> String {
 
 fn megabytes() -> i32 {
     64
-}
-
-/// One of each type; every controller that has its own may apply it. Written out, because the
-/// schemas of all types of Kubernetes take longer to compile than this operator.
-fn conditions(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-        "items": {
-            "type": "object",
-            "required": ["type", "status", "reason", "message", "lastTransitionTime"],
-            "properties": {
-                "type": {"type": "string"},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                "reason": {"type": "string"},
-                "message": {"type": "string"},
-                "observedGeneration": {"type": "integer", "format": "int64"},
-                "lastTransitionTime": {"type": "string", "format": "date-time"},
-            },
-        },
-    })
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use evenkeel::meta::schema;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube_derive::CustomResource;
@@ -87,7 +88,7 @@ pub struct TenantStatus {
     pub namespaces: Vec<NamespaceStatus>,
     /// `Accepted`, `Ready`.
     #[serde(default)]
-    #[schemars(schema_with = "conditions")]
+    #[schemars(schema_with = "schema::conditions")]
     pub conditions: Vec<Condition>,
 }
 
@@ -131,28 +132,6 @@ fn quantities(_: &mut SchemaGenerator) -> Schema {
         "additionalProperties": {
             "type": "string",
             "pattern": "^\\+?[0-9]+(\\.[0-9]+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$",
-        },
-    })
-}
-
-/// One of each type; every controller that has its own may apply it. Written out, because the
-/// schemas of all types of Kubernetes take longer to compile than this operator.
-fn conditions(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({
-        "type": "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["type"],
-        "items": {
-            "type": "object",
-            "required": ["type", "status", "reason", "message", "lastTransitionTime"],
-            "properties": {
-                "type": {"type": "string"},
-                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-                "reason": {"type": "string"},
-                "message": {"type": "string"},
-                "observedGeneration": {"type": "integer", "format": "int64"},
-                "lastTransitionTime": {"type": "string", "format": "date-time"},
-            },
         },
     })
 }
