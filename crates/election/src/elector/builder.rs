@@ -47,6 +47,16 @@ pub enum BuildError {
     /// No Lease was named.
     #[error("the lease needs a namespace and a name")]
     NoLease,
+    /// The API server would never take an object of this name: the candidate would wait for ever.
+    #[error("lease {namespace}/{name}: a {part} has lower case letters, digits and '-'{dots} in it, and begins and ends with a letter or digit", dots = if *part == "name" { " and '.'" } else { "" })]
+    BadName {
+        /// `name` or `namespace`: what is at fault.
+        part: &'static str,
+        /// The namespace.
+        namespace: String,
+        /// The name.
+        name: String,
+    },
     /// The identity is empty: the Lease would look free.
     #[error("the candidate's identity is empty")]
     NoIdentity,
@@ -181,6 +191,7 @@ impl ElectorBuilder {
         if self.namespace.is_empty() || self.name.is_empty() {
             return Err(BuildError::NoLease);
         }
+        self.check_names()?;
         let identity = self.identity.unwrap_or_else(unique_identity);
         if identity.is_empty() {
             return Err(BuildError::NoIdentity);
@@ -222,4 +233,37 @@ impl ElectorBuilder {
         metrics::since_renewal(&self.metrics, &settings);
         Ok(Elector { settings })
     }
+
+    fn check_names(&self) -> Result<(), BuildError> {
+        let part = if !is_dns_label(&self.namespace) {
+            "namespace"
+        } else if !is_dns_subdomain(&self.name) {
+            "name"
+        } else {
+            return Ok(());
+        };
+        Err(BuildError::BadName {
+            part,
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        })
+    }
+}
+
+/// RFC 1123, as the API server has it for namespaces.
+fn is_dns_label(text: &str) -> bool {
+    text.len() <= 63 && is_dns_part(text)
+}
+
+/// The same for most other names.
+fn is_dns_subdomain(text: &str) -> bool {
+    text.len() <= 253 && text.split('.').all(is_dns_part)
+}
+
+fn is_dns_part(text: &str) -> bool {
+    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text.bytes()
+        .all(|byte| is_alphanumeric(byte) || byte == b'-')
+        && text.bytes().next().is_some_and(is_alphanumeric)
+        && text.bytes().next_back().is_some_and(is_alphanumeric)
 }

@@ -166,6 +166,27 @@ async fn ts77_l2_a_candidate_that_cannot_take_part_is_refused() {
     assert_eq!(nameless, BuildError::NoIdentity);
     let unnamed = Elector::builder(world.client.clone()).build();
     assert_eq!(unnamed.unwrap_err(), BuildError::NoLease);
+    for (namespace, name, fault) in [
+        ("ns", "a/b", "name"),
+        ("ns", "..", "name"),
+        ("ns", "-a", "name"),
+        ("ns", "a.-b", "name"),
+        ("ns", "A", "name"),
+        ("n.s", "demo", "namespace"),
+        ("ns-", "demo", "namespace"),
+    ] {
+        let elector = Elector::builder(world.client.clone()).lease(namespace, name);
+        let refused = elector.build().unwrap_err();
+        assert!(
+            matches!(refused, BuildError::BadName { part, .. } if part == fault),
+            "{refused}"
+        );
+    }
+    let long = ["a".repeat(250), "b".to_owned()].join(".");
+    for name in ["a", "a-b.example.com", "0", &long] {
+        let elector = Elector::builder(world.client.clone()).lease("ns", name);
+        assert!(elector.build().is_ok(), "{name}");
+    }
     let timing = Timing {
         renew_deadline: 15 * SECOND,
         ..Timing::default()
