@@ -12,7 +12,9 @@ impl<K: Clone + Eq + Hash> Context<K> {
     /// write.
     ///
     /// The difference is sent as a merge patch, which holds for the state `before` alone. What
-    /// `change` does to anything but the status is not sent: the API server would not take it.
+    /// `change` does to anything but the status is not sent: the API server would not take it. A list is
+    /// replaced as a whole, as merge patches do: where `T` knows a part of the fields of its items, the
+    /// others are lost. Fields that `T` does not know elsewhere stay.
     ///
     /// `change` returns nothing, or a `Result`: with an error nothing is written.
     ///
