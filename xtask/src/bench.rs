@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures as ratios of things run in turn.
 
+mod build;
 mod client;
 mod election;
 mod gc;
@@ -57,6 +58,8 @@ enum What {
     Election(election::Options),
     /// What it costs to collect garbage, beside the Go controller manager.
     Gc(gc::Options),
+    /// What it costs to build the smallest controller, beside kube-rs.
+    Build(build::Options),
 }
 
 /// Builds what is measured in the release profile, then measures.
@@ -76,6 +79,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
         What::Runtime(options) => runtime::run(&workspace, options),
         What::Election(options) => election::run(&workspace, options),
         What::Gc(options) => gc::run(&workspace, options),
+        What::Build(options) => build::run(&workspace, options),
     }
 }
 

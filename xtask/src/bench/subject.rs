@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 
 /// Clock ticks a second in `/proc/ID/stat`; the same on every Linux.
-const TICKS: f64 = 100.0;
+pub(super) const TICKS: f64 = 100.0;
 /// A process that uses less than this much CPU in this time has nothing left to do.
 const QUIET: (f64, Duration) = (0.015, Duration::from_millis(500));
 

@@ -67,21 +67,25 @@ pub(crate) fn answer(served: &Served, request: &http::Request<Incoming>) -> http
     let query = Query::read(request.uri().query().unwrap_or_default());
     let accept = request.headers().get(http::header::ACCEPT);
     let accept = accept.and_then(|value| value.to_str().ok()).unwrap_or("");
-    let state = match (request.uri().path(), &served.owners) {
-        ("/api/v1/pods", _) => &served.pods,
-        // Clients that ask for protobuf take JSON.
-        ("/apis/apps/v1/replicasets", Some(owners)) => owners,
+    match (request.uri().path(), &served.owners) {
+        ("/api/v1/pods", _) => {}
+        // Who asks for protobuf takes JSON too.
+        ("/apis/apps/v1/replicasets", Some(owners)) => return serve(owners, &query),
         _ => return empty_collection(&query),
-    };
-    if let Some(refusal) = refusal(state, accept) {
+    }
+    if let Some(refusal) = refusal(&served.pods, accept) {
         let mut response = http::Response::new(Full::from(refusal).boxed_unsync());
         *response.status_mut() = http::StatusCode::NOT_ACCEPTABLE;
         return response;
     }
+    serve(&served.pods, &query)
+}
+
+fn serve(state: &Arc<State>, query: &Query) -> http::Response<Body> {
     if query.watch {
-        return respond(state.encoding.watch_type(), watch(state, &query));
+        return respond(state.encoding.watch_type(), watch(state, query));
     }
-    respond(state.encoding.list_type(), list(state, &query))
+    respond(state.encoding.list_type(), list(state, query))
 }
 
 /// What is served is one form; a client that asks for another would be measured with the wrong one.
@@ -90,9 +94,7 @@ fn refusal(state: &State, accept: &str) -> Option<&'static str> {
         return Some("whole objects or metadata: the other one is served");
     }
     let protobuf = accept.contains("application/vnd.kubernetes.protobuf");
-    let is_it = state.encoding == Encoding::Protobuf;
-    let both = accept.contains("application/json");
-    (is_it && !protobuf || !is_it && protobuf && !both)
+    (protobuf != (state.encoding == Encoding::Protobuf))
         .then_some("JSON or protobuf: the other one is served")
 }
 
