@@ -38,6 +38,7 @@ pub(super) struct Options {
 }
 
 /// Who is measured.
+#[derive(Clone, Copy)]
 struct Kind {
     title: &'static str,
     maker: Maker,
