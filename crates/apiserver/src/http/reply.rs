@@ -23,6 +23,8 @@ pub(crate) enum Content {
     Text(&'static str),
     /// Aggregated discovery of this version.
     Discovery(&'static str, Bytes),
+    /// An OpenAPI v2 document in protobuf.
+    OpenApi(Bytes),
 }
 
 impl Reply {
@@ -54,6 +56,14 @@ impl Reply {
         }
     }
 
+    pub(crate) fn openapi(document: Vec<u8>) -> Self {
+        Self {
+            code: 200,
+            content: Content::OpenApi(document.into()),
+            warnings: Vec::new(),
+        }
+    }
+
     pub(crate) fn status(status: &Status) -> Self {
         Self::value(status.code, &status_json(status))
     }
@@ -71,6 +81,12 @@ impl Reply {
             Content::Text(text) => (
                 HeaderValue::from_static("text/plain; charset=utf-8"),
                 Body::whole(text),
+            ),
+            Content::OpenApi(data) => (
+                HeaderValue::from_static(
+                    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+                ),
+                Body::whole(data),
             ),
             Content::Discovery(version, data) => {
                 let media = format!(

@@ -235,6 +235,11 @@ async fn health_and_version_are_open() {
     let patch = &apps["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"];
     let parameters = patch["parameters"].as_array().unwrap();
     assert!(parameters.iter().any(|it| it["name"] == "fieldValidation"));
+    let kubectl = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    let document = client.accept("/openapi/v2", kubectl).await;
+    assert_eq!(document.code, 200);
+    let text = document.body.as_str().unwrap();
+    assert!(text.starts_with("\n\u{3}2.0\u{12}"), "{text:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ use anyhow::{Context, ensure};
 use evenkeel_e2e::manifest::PODS;
 use evenkeel_e2e::observe::{field, list};
 use evenkeel_e2e::{Env, eventually};
+use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(60);
 
@@ -108,7 +109,24 @@ pub(crate) async fn kubectl_takes_it_through_its_life(env: Env) -> anyhow::Resul
     }
 
     kubectl.run(&["delete", "-f", &manifest()]).await?;
-    env.gone(&PODS, "default", SOON).await
+    env.gone(&PODS, "default", SOON).await?;
+    applies_a_list_of_one_kind(&env).await
+}
+
+/// kubectl validates lists in a way of its own: by the OpenAPI document of version 2.
+async fn applies_a_list_of_one_kind(env: &Env) -> anyhow::Result<()> {
+    let map = |name| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+    let list =
+        json!({"apiVersion": "v1", "kind": "ConfigMapList", "items": [map("one"), map("two")]});
+    let kubectl = env.kubectl();
+    let said = kubectl
+        .run_with_input(&["apply", "-f", "-"], &list.to_string())
+        .await?;
+    ensure!(
+        said.contains("one created") && said.contains("two created"),
+        "{said}"
+    );
+    Ok(())
 }
 
 async fn image(env: &Env, deployment: &str) -> anyhow::Result<String> {

@@ -4,20 +4,29 @@
 mod schemas;
 
 use evenkeel_meta::{Reason, Status};
+use http::header::ACCEPT;
 use serde_json::{Map, Value, json};
 
 use crate::http::{Reply, Request, accepts_json};
 use crate::resources::{Registry, Resource, Version};
 use crate::verbs::unknown_path;
 
-/// `/openapi/v2`. Clients that only read protobuf fall back on what they have built in.
+/// `/openapi/v2`, without a kind: clients fall back on what they have built in. kubectl reads protobuf
+/// alone, and refuses lists of one kind (`ConfigMapList`) where it gets none.
 pub(super) fn v2(request: &Request) -> Result<Reply, Status> {
     if !accepts_json(&request.headers) {
-        return Err(Status::failure(
-            406,
-            Reason::NotAcceptable,
-            "only the following media types are accepted: application/json",
-        ));
+        let values = request.headers.get_all(ACCEPT);
+        let mut values = values.iter().filter_map(|value| value.to_str().ok());
+        return match values.any(|value| value.contains(PROTOBUF)) {
+            true => Ok(Reply::openapi(in_protobuf())),
+            false => Err(Status::failure(
+                406,
+                Reason::NotAcceptable,
+                format!(
+                    "only the following media types are accepted: application/json, {PROTOBUF}@v1.0+protobuf"
+                ),
+            )),
+        };
     }
     Ok(Reply::value(
         200,
@@ -28,6 +37,24 @@ pub(super) fn v2(request: &Request) -> Result<Reply, Status> {
             "definitions": {},
         }),
     ))
+}
+
+/// What stands in an `Accept` header for it, followed by a version that is written in two ways.
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2";
+
+/// `openapi.v2.Document` of gnostic: `swagger` (1), `info` (2: `title`, `version`), `paths` (8).
+fn in_protobuf() -> Vec<u8> {
+    let field = |number: u8, value: &[u8]| {
+        // Both fit into seven bits.
+        let mut field = vec![number << 3 | 2, value.len() as u8];
+        field.extend_from_slice(value);
+        field
+    };
+    let info = [
+        field(1, b"Kubernetes"),
+        field(2, super::GIT_VERSION.as_bytes()),
+    ];
+    [field(1, b"2.0"), field(2, &info.concat()), field(8, b"")].concat()
 }
 
 /// `/openapi/v3`: where the documents of the group versions are.
