@@ -62,7 +62,7 @@ enum What {
     Build(build::Options),
 }
 
-/// Builds what is measured in the release profile, then measures.
+/// Builds what is measured, in the release profile unless the build is what is measured, then measures.
 ///
 /// # Errors
 /// A build or a measurement that failed.

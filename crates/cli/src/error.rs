@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use evenkeel::ManagerError;
+
 /// Why the program ends with a code other than 0.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -44,10 +46,14 @@ impl Failure {
     }
 }
 
-/// The whole chain of causes on one line.
+/// The whole chain of causes on one line. What makes no election is a matter of flags.
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        Self::failed(chain(&error))
+        let text = chain(&error);
+        match error.downcast_ref() {
+            Some(ManagerError::Election(_)) => Self::Usage(text),
+            _ => Self::failed(text),
+        }
     }
 }
 

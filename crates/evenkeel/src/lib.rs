@@ -76,7 +76,7 @@
 //! they are. The binary chooses k8s-openapi's `v1_xx` feature. `ring` (default) or `aws-lc-rs` is the
 //! TLS provider of clients and endpoints that are handed none. `clap` adds ready-made flags for
 //! the log and the election, in `args`; `self-signed` adds certificates for endpoints that are
-//! given none.
+//! given none; `schemars` adds `meta::schema`, parts of the schemas of custom resources.
 
 #[cfg(feature = "clap")]
 pub mod args;

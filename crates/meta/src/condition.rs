@@ -32,12 +32,14 @@ pub struct Condition {
     /// The generation of the object that this was found of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Since when the status is what it is. [`set_condition`](Conditions::set_condition) fills it in.
+    /// Since when the status is what it is. [`set_condition`](Conditions::set_condition) fills it in; the
+    /// API server refuses a condition without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Timestamp>,
-    /// Why, for programs: one word in CamelCase. The API server wants it not to be empty.
+    /// Why, for programs: one word in CamelCase, of letters, digits, `_`, `,` and `:`. The API server
+    /// wants it not to be empty.
     pub reason: String,
-    /// Why, for people.
+    /// Why, for people; the API server takes 32,768 characters.
     #[serde(default)]
     pub message: String,
 }

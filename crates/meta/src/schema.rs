@@ -16,8 +16,8 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 ///     conditions: Vec<Condition>, // or of k8s-openapi's type
 /// }
 /// let schema = schemars::schema_for!(CacheStatus);
-/// let items = schema.pointer("/properties/conditions/items/required").unwrap();
-/// assert_eq!(items.as_array().unwrap().len(), 5);
+/// let list = &schema.as_value()["properties"]["conditions"];
+/// assert_eq!(list["x-kubernetes-list-map-keys"][0], "type");
 /// ```
 #[must_use]
 pub fn conditions(_: &mut SchemaGenerator) -> Schema {
@@ -47,4 +47,33 @@ pub fn conditions(_: &mut SchemaGenerator) -> Schema {
             },
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The markers of `metav1.Condition`.
+    #[test]
+    fn conditions_have_the_limits_of_api_conventions() {
+        let list = conditions(&mut SchemaGenerator::default()).to_value();
+        assert_eq!(list["x-kubernetes-list-type"], "map");
+        let item = &list["items"];
+        let required = ["type", "status", "reason", "message", "lastTransitionTime"];
+        assert_eq!(item["required"], json!(required));
+        let of = &item["properties"];
+        assert_eq!(of["type"]["maxLength"], 316);
+        assert_eq!(of["status"]["enum"], json!(["True", "False", "Unknown"]));
+        assert_eq!(of["reason"]["minLength"], 1);
+        assert_eq!(of["reason"]["maxLength"], 1024);
+        assert_eq!(
+            of["reason"]["pattern"],
+            "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"
+        );
+        assert_eq!(of["message"]["maxLength"], 32768);
+        assert_eq!(of["observedGeneration"]["minimum"], 0);
+        assert_eq!(of["lastTransitionTime"]["format"], "date-time");
+    }
 }

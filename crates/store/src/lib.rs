@@ -102,10 +102,10 @@
 //! is one hash and five hops. A published batch copies about one leaf and five small branches an
 //! object written. An event to `n` inline handlers is `n` calls with the same allocation.
 //!
-//! A typed object is a few hundred allocations, which its next state frees, often on another thread. glibc's allocator
-//! gathers what was freed and merges it at some later request, all at once: with many typed objects that change all the
-//! time, events wait for it by the tenth of a second, and an event takes half as much CPU again. A program of that kind
-//! does well to choose another allocator (`mimalloc`; the `evenkeel` binary does). Metadata does not need it.
+//! A typed pod is some two hundred allocations, which its next state frees, often on another thread. glibc's allocator
+//! gathers what was freed and merges it at some later request, all at once: where many typed objects change all the
+//! time, events wait for it by the tenth of a second. A program of that kind does well to choose another allocator
+//! (`mimalloc`; the `evenkeel` binary does). Metadata does not need it, and takes nearly twice the memory with mimalloc.
 //!
 //! # Features
 //!

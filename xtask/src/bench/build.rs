@@ -1,5 +1,5 @@
 //! `cargo xtask bench build`: what it costs to build the smallest controller, of ours and of kube-rs, as
-//! a project of its own outside the workspace.
+//! a project of its own, no member of the workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -74,7 +74,9 @@ impl fmt::Display for Table<'_> {
             let ours = samples.first().and_then(Samples::median);
             for (at, theirs) in samples.iter().enumerate() {
                 write!(f, " {theirs}")?;
-                if let (Some(ours), Some(median), 1..) = (ours, theirs.median(), at) {
+                if let (Some(ours), Some(median), 1..) = (ours, theirs.median(), at)
+                    && median > 0.0
+                {
                     write!(f, ": {:.2}", ours / median)?;
                 }
                 write!(f, " |")?;

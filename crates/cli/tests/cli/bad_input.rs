@@ -124,6 +124,14 @@ fn what_is_no_call_is_exit_code_2() {
             &["leader election", "lease duration", "renew deadline"],
         ),
         (
+            &[
+                "controller-manager",
+                "--master=http://127.0.0.1:1",
+                "--leader-elect-resource-name=a/b",
+            ],
+            &["leader election", "\"a/b\"", "253"],
+        ),
+        (
             &["controller-manager", "--master=ftp://x"],
             &["--master", "only http and https"],
         ),

@@ -47,16 +47,16 @@ pub enum BuildError {
     /// No Lease was named.
     #[error("the lease needs a namespace and a name")]
     NoLease,
-    /// The API server would never take an object of this name: the candidate would wait for ever.
-    #[error("lease {namespace}/{name}: a {part} has lower case letters, digits and '-'{dots} in it, and begins and ends with a letter or digit", dots = if *part == "name" { " and '.'" } else { "" })]
-    BadName {
-        /// `name` or `namespace`: what is at fault.
-        part: &'static str,
-        /// The namespace.
-        namespace: String,
-        /// The name.
-        name: String,
-    },
+    /// No namespace can have this name: the candidate would wait for ever.
+    #[error(
+        "no namespace can be called {0:?}: at most 63 lower case letters, digits and '-', which is neither first nor last"
+    )]
+    BadNamespace(String),
+    /// The API server would never take an object of this name.
+    #[error(
+        "no lease can be called {0:?}: at most 253 characters, in parts between '.', each of lower case letters, digits and '-', which is neither first nor last"
+    )]
+    BadName(String),
     /// The identity is empty: the Lease would look free.
     #[error("the candidate's identity is empty")]
     NoIdentity,
@@ -90,8 +90,7 @@ impl ElectorBuilder {
     }
 
     /// The Lease to lead by. It is created when it is not there; its namespace must exist. Until it
-    /// does, or if either name is none that a server takes, the campaign goes on without success,
-    /// and logs a warning at each attempt.
+    /// does, the campaign goes on without success, and logs a warning at each attempt.
     pub fn lease(mut self, namespace: impl Into<String>, name: impl Into<String>) -> Self {
         self.namespace = namespace.into();
         self.name = name.into();
@@ -186,7 +185,8 @@ impl ElectorBuilder {
     /// The candidate. Nothing is sent yet.
     ///
     /// # Errors
-    /// When the Lease or the identity is not named, or the durations are not safe together.
+    /// When the Lease or the identity is not named, or the Lease as no server would take it, or the
+    /// durations are not safe together.
     pub fn build(self) -> Result<Elector, BuildError> {
         if self.namespace.is_empty() || self.name.is_empty() {
             return Err(BuildError::NoLease);
@@ -235,18 +235,13 @@ impl ElectorBuilder {
     }
 
     fn check_names(&self) -> Result<(), BuildError> {
-        let part = if !is_dns_label(&self.namespace) {
-            "namespace"
-        } else if !is_dns_subdomain(&self.name) {
-            "name"
-        } else {
-            return Ok(());
-        };
-        Err(BuildError::BadName {
-            part,
-            namespace: self.namespace.clone(),
-            name: self.name.clone(),
-        })
+        if !is_dns_label(&self.namespace) {
+            return Err(BuildError::BadNamespace(self.namespace.clone()));
+        }
+        if !is_dns_subdomain(&self.name) {
+            return Err(BuildError::BadName(self.name.clone()));
+        }
+        Ok(())
     }
 }
 

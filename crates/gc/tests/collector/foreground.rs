@@ -206,11 +206,13 @@ async fn gc_g35_what_an_owner_wants_kept_by_now_is_not_deleted_for_having_waited
     let (cluster, owner) = with_an_unwatched_owner_that_waits().await;
     // Nothing tells the collector of this.
     cluster.delete(&owner, Orphan).await;
+    let lookups = cluster.requests.count("GET");
     let late = cluster.map("late", &[owner.owner(true)]).await;
     for _ in 0..30 {
         cluster.settle().await;
         assert!(cluster.is_there(&late).await);
     }
+    assert!(cluster.requests.count("GET") > lookups);
 }
 
 #[tokio::test(start_paused = true)]
@@ -219,12 +221,14 @@ async fn gc_g35_a_reference_to_an_owner_that_keeps_its_dependents_by_now_stays()
     let other = cluster.map("other", &[]).await;
     cluster.delete(&owner, Orphan).await;
     let both = [owner.owner(true), other.owner(false)];
+    let lookups = cluster.requests.count("GET");
     let late = cluster.map("late", &both).await;
     for _ in 0..30 {
         cluster.settle().await;
         let late = cluster.get(&late).await.unwrap();
         assert_eq!(owners(&late), [owner.uid(), other.uid()]);
     }
+    assert!(cluster.requests.count("GET") > lookups);
 }
 
 #[tokio::test(start_paused = true)]
@@ -266,10 +270,12 @@ async fn with_an_unwatched_owner_that_waits() -> (Cluster, Made) {
         })
         .await;
     let lookups = || cluster.requests.count("GET");
-    let mut before = 0;
-    while lookups() > before {
-        before = lookups();
-        sleep(Duration::from_secs(15)).await;
-    }
+    cluster
+        .until("left alone for a while", async || {
+            let before = lookups();
+            sleep(Duration::from_secs(15)).await;
+            lookups() == before
+        })
+        .await;
     (cluster, owner)
 }

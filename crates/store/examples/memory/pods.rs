@@ -1,5 +1,5 @@
 //! Pods as a server sends them: those of Deployments with three to thirty replicas, each made from its
-//! number, some 4.7 kB of JSON a pod, of which 2 kB are metadata.
+//! number, some 4.4 kB of JSON a pod, of which 1.8 kB are metadata.
 
 /// The pods, Deployment by Deployment.
 #[derive(Default)]

@@ -31,7 +31,8 @@ pub async fn run(
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let (started, sent) = (started.as_micros(), Arc::new(Sent::default()));
     let noted = Arc::clone(&sent);
-    // What `owns` does, and a note of each event. What there was at the start is no event.
+    // What `owns` does, which keeps no copy of the pods, and a note of each event. What there was at the
+    // start is no event.
     let owner = move |pod: PartialObjectMeta<Pod>| {
         let owner = pod.owner_references().first()?;
         let set = ObjectRef::new(&owner.name).within(&pod.namespace()?);

@@ -17,6 +17,10 @@ use crate::encoding::{Encoding, Kind};
 pub(crate) const FIRST_VERSION: u64 = 1_000_000_000_000_000;
 const DIGITS: usize = 16;
 
+/// From one pod that changes to the next. A prime, so that neighbours change at different times and each
+/// has its turn.
+const STRIDE: usize = 7919;
+
 /// How many frames wait for a client before the sender does: at 5,000 a second, ten seconds.
 const WAITING_FRAMES: usize = 50_000;
 
@@ -54,6 +58,7 @@ impl State {
             .map(|(bytes, version)| Pod::new(bytes, version))
             .collect::<anyhow::Result<Vec<_>>>()?;
         ensure!(!all.is_empty(), "no pods");
+        ensure!(all.len() % STRIDE != 0, "each pod must have its turn");
         Ok(Self {
             encoding,
             metadata_only,
@@ -106,8 +111,7 @@ impl State {
         let mut pods = self.pods.lock();
         pods.version = version.max(pods.version + 1);
         let (version, at) = (pods.version, pods.next);
-        // A prime, so that neighbours change at different times and each has its turn.
-        pods.next = (at + 7919) % pods.all.len();
+        pods.next = (at + STRIDE) % pods.all.len();
         let pod = &mut pods.all[at];
         let place = pod.version_at as usize;
         pod.bytes[place..place + DIGITS].copy_from_slice(version.to_string().as_bytes());
