@@ -63,7 +63,7 @@
 //!   milliseconds between read and DELETE goes unseen.
 //! - **Everything is judged by the present state**, never by an event alone. Lost, doubled and late events
 //!   delay work; the survivors are the same. A random test compares them with those of a naive collector,
-//!   over 10^6 histories.
+//!   over 10^7 histories.
 //! - An owner is looked up once for all dependents that name it alike. If its deletion was observed it is not
 //!   looked up at all.
 //! - Foreground deletion waits for blocking dependents only, and deletes all. Circles of owners that wait for
