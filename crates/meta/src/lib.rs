@@ -59,6 +59,7 @@
 #[cfg(feature = "kube")]
 mod bridge;
 mod condition;
+pub mod dns;
 mod dynamic;
 mod key;
 mod meta;

@@ -5,9 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context;
-
-use super::subject::TICKS;
+use super::subject::{CHILDREN, cpu_seconds};
 use super::table::{Row, Samples, Table};
 use crate::shell;
 use crate::workspace::Workspace;
@@ -167,10 +165,5 @@ fn build(scratch: &Path) -> anyhow::Result<(f64, f64)> {
 
 /// Seconds of CPU of all that this process has started and waited for, and of what those have.
 fn children_cpu() -> anyhow::Result<f64> {
-    let text = fs::read_to_string("/proc/self/stat")?;
-    // The name before it may hold spaces and parentheses.
-    let (_, fields) = text.rsplit_once(')').context("stat of another form")?;
-    let fields = fields.split_whitespace().skip(13).take(2);
-    let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
-    Ok(ticks / TICKS)
+    cpu_seconds(&fs::read_to_string("/proc/self/stat")?, CHILDREN)
 }

@@ -12,7 +12,10 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 
 /// Clock ticks a second in `/proc/ID/stat`; the same on every Linux.
-pub(super) const TICKS: f64 = 100.0;
+const TICKS: f64 = 100.0;
+/// Where `stat` has, after the name, the CPU of a process itself and of the children that it has waited for.
+const OWN: usize = 11;
+pub(super) const CHILDREN: usize = 13;
 /// A process that uses less than this much CPU in this time has nothing left to do.
 const QUIET: (f64, Duration) = (0.015, Duration::from_millis(500));
 
@@ -93,12 +96,7 @@ impl Subject {
 
     /// User and system time so far, in seconds, of all threads.
     pub(super) fn cpu(&self) -> anyhow::Result<f64> {
-        let text = self.read("stat")?;
-        // The name before it may hold spaces and parentheses.
-        let (_, fields) = text.rsplit_once(')').context("stat of another form")?;
-        let fields = fields.split_whitespace().skip(11).take(2);
-        let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
-        Ok(ticks / TICKS)
+        cpu_seconds(&self.read("stat")?, OWN)
     }
 
     /// The same to the nanosecond, by thread: for what takes next to nothing.
@@ -170,6 +168,15 @@ impl Drop for Subject {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// User and system time in a `stat`, of the two fields from `at` on.
+pub(super) fn cpu_seconds(stat: &str, at: usize) -> anyhow::Result<f64> {
+    // The name before it may hold spaces and parentheses.
+    let (_, fields) = stat.rsplit_once(')').context("stat of another form")?;
+    let fields = fields.split_whitespace().skip(at).take(2);
+    let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
+    Ok(ticks / TICKS)
 }
 
 #[expect(

@@ -1,12 +1,12 @@
 //! The forms of names. Each check answers with its complaints.
 
+use evenkeel_meta::dns::{self, LABEL_LENGTH, SUBDOMAIN_LENGTH};
+
 const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 const QUALIFIED_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const LABEL_VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const CONFIG_KEY_RULE: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
-const LABEL_LENGTH: usize = 63;
-const SUBDOMAIN_LENGTH: usize = 253;
 
 /// Complaints about a name; none is the rule.
 pub(super) type Complaints = Vec<String>;
@@ -16,8 +16,8 @@ pub(super) fn dns_label(name: &str) -> Complaints {
     if name.len() > LABEL_LENGTH {
         complaints.push(longer_than(LABEL_LENGTH));
     }
-    if !is_dns_label(name) {
-        let dots = name.contains('.') && name.split('.').all(is_dns_label);
+    if !dns::has_label_form(name) {
+        let dots = name.contains('.') && dns::has_subdomain_form(name);
         complaints.push(if dots {
             "must not contain dots".to_owned()
         } else {
@@ -32,7 +32,7 @@ pub(super) fn dns_subdomain(name: &str) -> Complaints {
     if name.len() > SUBDOMAIN_LENGTH {
         complaints.push(longer_than(SUBDOMAIN_LENGTH));
     }
-    if !is_dns_subdomain(name) {
+    if !dns::has_subdomain_form(name) {
         complaints.push(SUBDOMAIN_RULE.to_owned());
     }
     complaints
@@ -167,18 +167,6 @@ pub(super) fn longer_than(limit: usize) -> String {
 
 fn longer_than_bytes(limit: usize) -> String {
     format!("must be no more than {limit} bytes")
-}
-
-fn is_dns_label(name: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let bytes = name.as_bytes();
-    bytes.first().is_some_and(|byte| inner(*byte))
-        && bytes.last().is_some_and(|byte| inner(*byte))
-        && bytes.iter().all(|byte| inner(*byte) || *byte == b'-')
-}
-
-fn is_dns_subdomain(name: &str) -> bool {
-    name.split('.').all(is_dns_label)
 }
 
 fn is_label_word(word: &str) -> bool {

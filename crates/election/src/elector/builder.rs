@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use evenkeel_client::Client;
+use evenkeel_meta::dns;
 use evenkeel_observe::Metrics;
 use evenkeel_pace::Rng;
 use parking_lot::Mutex;
@@ -235,30 +236,12 @@ impl ElectorBuilder {
     }
 
     fn check_names(&self) -> Result<(), BuildError> {
-        if !is_dns_label(&self.namespace) {
+        if !dns::is_label(&self.namespace) {
             return Err(BuildError::BadNamespace(self.namespace.clone()));
         }
-        if !is_dns_subdomain(&self.name) {
+        if !dns::is_subdomain(&self.name) {
             return Err(BuildError::BadName(self.name.clone()));
         }
         Ok(())
     }
-}
-
-/// RFC 1123, as the API server has it for namespaces.
-fn is_dns_label(text: &str) -> bool {
-    text.len() <= 63 && is_dns_part(text)
-}
-
-/// The same for most other names.
-fn is_dns_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(is_dns_part)
-}
-
-fn is_dns_part(text: &str) -> bool {
-    let is_alphanumeric = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    text.bytes()
-        .all(|byte| is_alphanumeric(byte) || byte == b'-')
-        && text.bytes().next().is_some_and(is_alphanumeric)
-        && text.bytes().next_back().is_some_and(is_alphanumeric)
 }

@@ -1,5 +1,4 @@
 use evenkeel_client::{Error, TransportError, TransportErrorKind};
-
 use evenkeel_meta::Reason;
 
 use super::*;
